@@ -33,11 +33,26 @@ void cli_render_plan_verify(const json_t *answer, struct cli_page *page)
                  file);
 }
 
+static void put_place(const json_t *place, struct cli_page *page)
+{
+    cli_line(page, "%s", cli_text(place, "why"));
+    if (!json_is_null(json_object_get(place, "saved_bytes")))
+        cli_line(page,
+                 "a row is %.0f bytes shorter on the way then, which saves %.0f ns; a trainer "
+                 "spends %.0f ns on it instead",
+                 cli_real(place, "saved_bytes"), cli_real(place, "saved_ns"),
+                 cli_real(place, "trainer_ns"));
+    if (cli_real(place, "trainer_cpu_seconds") > 0)
+        cli_line(page, "trainers have spent %.2f s of CPU time on operators",
+                 cli_real(place, "trainer_cpu_seconds"));
+}
+
 void cli_render_plan(const json_t *answer, struct cli_page *page)
 {
     static const struct cli_column COLUMNS[] = {
         {"operator", CLI_TEXT, .key = "operator"},
         {"moved up", CLI_FLAG, .key = "moved"},
+        {"where", CLI_TEXT, .key = "place"},
         {"CPU s", CLI_HUNDREDTHS, .key = "cpu_seconds"},
         {"rows", CLI_COUNT, .key = "rows"},
         {"in", CLI_BYTES, .key = "bytes_in"},
@@ -55,4 +70,5 @@ void cli_render_plan(const json_t *answer, struct cli_page *page)
                  PERCENT * cli_real(answer, "promised"));
     if (cli_real(answer, "saved") != 0)
         cli_line(page, "measured since: %.1f %% less", PERCENT * cli_real(answer, "saved"));
+    put_place(json_object_get(answer, "place"), page);
 }

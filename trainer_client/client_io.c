@@ -123,6 +123,7 @@ static void arrive(struct worker_peer *worker, struct batch *batch)
     batch->client = client;
     batch->lent.worker = worker->slot;
     lock(client);
+    client->steps_ns += batch->steps_ns;
     batch->shown.epoch = trainer_delivery_epoch_of(client->delivery, batch->shown.number);
     if (batch->slot < 0)
         trainer_lending_missed(&client->lending, batch->lent.bytes);
@@ -330,6 +331,7 @@ static void send_beat(struct weir_client *client, int64_t now_ms)
     struct msg_client_beat beat;
     trainer_delivery_beat(client->delivery, now_ms, &beat);
     beat.wait_ns = client->stats.wait_ns;
+    beat.steps_ns = client->steps_ns;
     client->beat_call = (struct call){.client = client, .open = true, .sent_ms = now_ms};
     weir_rpc_call(client->dispatcher, MSG_client_beat, &beat, CALL_MS, on_orders,
                   &client->beat_call);

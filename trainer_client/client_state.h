@@ -67,7 +67,8 @@ struct weir_client {
     struct weir_error failure;
     struct weir_error commit_error; /* of the newest commit, when it was refused */
     struct metrics metrics;
-    char stage[16]; /* that the loop has waited for, as the dispatcher sees it */
+    int64_t steps_ns; /* CPU time of steps that workers have left to this end */
+    char stage[16];   /* that the loop has waited for, as the dispatcher sees it */
     struct weir_client_stats stats;
     int64_t first_ns;  /* when the loop got its first batch; 0: not yet */
     int64_t handed_ns; /* when the loop last got a batch; 0: not yet */

@@ -38,18 +38,21 @@ static void append_digest(const struct msg_job_is *job, struct weir_buf *out)
     weir_buf_printf(out, ",\"digests\":%" PRIu64 ",\"digest\":\"%s\"", job->digests, text);
 }
 
-/* Puts the event of a run in which the order of the operators has changed. */
+/* Puts the event of a run in which the order of the operators, or their place, has changed. */
 static enum weir_status put_plan_changed(const struct run *run, const struct msg_job_is *job,
                                          struct weir_error *err)
 {
     if (job->plan_state[0] == '\0')
         return WEIR_OK;
+    size_t count = job->plan_order.count, sunk = job->plan_sunk < count ? job->plan_sunk : count;
+    const struct weir_strs last = {job->plan_order.at + count - sunk, sunk};
     WEIR_AUTO_FREE char *key = weir_format("plan_changed/%" PRId64, run->number);
     return orchestrator_event_put(
         run->context, &(struct event_about){run->pipeline, 0, key, "plan_changed"},
         JSON_FIELDS(JSON_NUMBER("run", run->number), JSON_TEXT("state", job->plan_state),
                     JSON_NEW("order", orchestrator_json_texts(job->plan_order)),
-                    JSON_DOUBLE("promised", job->plan_promised)),
+                    JSON_DOUBLE("promised", job->plan_promised),
+                    JSON_NEW("in_trainers", orchestrator_json_texts(last))),
         err);
 }
 

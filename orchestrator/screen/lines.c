@@ -102,13 +102,20 @@ static void training_finished(const json_t *event, struct weir_buf *out)
     put_unread(json_object_get(event, "audit"), number_of(event, "samples"), out);
 }
 
+static void names(const json_t *list, struct weir_buf *out)
+{
+    for (size_t i = 0; i < json_array_size(list); i++)
+        weir_buf_printf(out, "%s %s", i > 0 ? "," : "", json_string_value(json_array_get(list, i)));
+}
+
 static void plan_changed(const json_t *event, struct weir_buf *out)
 {
-    const json_t *order = json_object_get(event, "order");
-    weir_buf_printf(out, "  operators run in another order (%s):", text_of(event, "state"));
-    for (size_t i = 0; i < json_array_size(order); i++)
-        weir_buf_printf(out, "%s %s", i > 0 ? "," : "",
-                        json_string_value(json_array_get(order, i)));
+    const json_t *in_trainers = json_object_get(event, "in_trainers");
+    weir_buf_printf(out, "  operators run in this order (%s):", text_of(event, "state"));
+    names(json_object_get(event, "order"), out);
+    if (json_array_size(in_trainers) > 0)
+        weir_buf_append_text(out, "; in trainers:");
+    names(in_trainers, out);
 }
 
 static void plan(const json_t *event, struct weir_buf *out)
@@ -119,6 +126,7 @@ static void plan(const json_t *event, struct weir_buf *out)
         weir_buf_printf(
             out, "; %lld beginnings of orders were looked at, the best promises %.1f %% less",
             number_of(event, "tried"), 100 * real_of(event, "promised"));
+    weir_buf_printf(out, "; %s", text_of(json_object_get(event, "place"), "why"));
     for (size_t i = 0; i < json_array_size(operators); i++) {
         const json_t *of = json_array_get(operators, i);
         weir_buf_printf(out, "\n    %-24s %8.3f s, %.1f ns a byte, %.1f %% kept%s",

@@ -17,7 +17,7 @@ static bool is_whole(const struct msg_plan_is *plan)
     }
     return plan->order.count == count && plan->written.count == count && plan->ns.count == count &&
            plan->taken.count == count && plan->made.count == count && plan->rows.count == count &&
-           plan->kept.count == count;
+           plan->kept.count == count && plan->sunk <= count;
 }
 
 /* Place at which an operator would run before anything was measured. */
@@ -51,6 +51,7 @@ static json_t *operators_json(const struct msg_plan_is *plan)
             JSON_FIELDS(
                 JSON_TEXT("operator", plan->operators.at[at]), JSON_NUMBER("written", at),
                 JSON_FLAG("moved", has_moved_up(plan, i)),
+                JSON_TEXT("place", i + plan->sunk >= plan->order.count ? "trainer" : "worker"),
                 JSON_DOUBLE("cpu_seconds", (double)plan->ns.at[at] / NS_PER_SECOND),
                 JSON_NUMBER("rows", plan->rows.at[at]), JSON_NUMBER("bytes_in", plan->taken.at[at]),
                 JSON_NUMBER("bytes_out", plan->made.at[at]),
@@ -62,7 +63,7 @@ static json_t *operators_json(const struct msg_plan_is *plan)
     return operators;
 }
 
-static const struct {
+static const struct state {
     const char *state, *why;
 } STATES[] = {
     {"measuring", "the operators run as they are written, and are measured"},
@@ -73,22 +74,46 @@ static const struct {
     {"fixed", "the operators run as they are written: plan.order says as_written"},
 };
 
-static const char *why(const char *state)
+static const struct state PLACES[] = {
+    {"pool", "workers run all operators: plan.place says pool"},
+    {"host", "trainers run the last operators: plan.place says host"},
+    {"none", "workers run all operators: trainers could run none of the last"},
+    {"local", "workers run all operators: batches reach trainers in memory of this host"},
+    {"measuring", "workers run all operators, and the way of batches to trainers is measured"},
+    {"pays", "trainers run the last operators: the bytes that this saves on the way cost more"},
+    {"dear", "workers run all operators: the bytes that trainers could save on the way cost less"},
+};
+
+static const char *why(const struct state *states, size_t count, const char *state)
 {
-    for (size_t i = 0; i < WEIR_COUNT(STATES); i++) {
-        if (strcmp(STATES[i].state, state) == 0)
-            return STATES[i].why;
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(states[i].state, state) == 0)
+            return states[i].why;
     }
     return state;
+}
+
+/* The place of the last operators, and numbers per row that it was chosen by: null before. */
+static json_t *place_json(const struct msg_plan_is *plan)
+{
+    bool is_chosen = strcmp(plan->place, "pays") == 0 || strcmp(plan->place, "dear") == 0;
+    return JSON_FIELDS(
+        JSON_TEXT("state", plan->place),
+        JSON_TEXT("why", why(PLACES, WEIR_COUNT(PLACES), plan->place)),
+        JSON_NEW("saved_bytes", is_chosen ? json_real(plan->saved_bytes) : json_null()),
+        JSON_NEW("saved_ns", is_chosen ? json_real(plan->saved_ns) : json_null()),
+        JSON_NEW("trainer_ns", is_chosen ? json_real(plan->host_ns) : json_null()),
+        JSON_DOUBLE("trainer_cpu_seconds", (double)plan->steps_ns / NS_PER_SECOND));
 }
 
 json_t *orchestrator_plan_json(const char *pipeline, int64_t run, const struct msg_plan_is *plan)
 {
     if (!is_whole(plan))
         return NULL;
-    return JSON_FIELDS(JSON_TEXT("pipeline", pipeline), JSON_NUMBER("run", run),
-                       JSON_TEXT("state", plan->state), JSON_TEXT("why", why(plan->state)),
-                       JSON_DOUBLE("promised", plan->promised), JSON_DOUBLE("saved", plan->saved),
-                       JSON_NUMBER("tried", plan->tried), JSON_FLAG("all_orders", plan->is_best),
-                       JSON_NEW("operators", operators_json(plan)));
+    return JSON_FIELDS(
+        JSON_TEXT("pipeline", pipeline), JSON_NUMBER("run", run), JSON_TEXT("state", plan->state),
+        JSON_TEXT("why", why(STATES, WEIR_COUNT(STATES), plan->state)),
+        JSON_DOUBLE("promised", plan->promised), JSON_DOUBLE("saved", plan->saved),
+        JSON_NUMBER("tried", plan->tried), JSON_FLAG("all_orders", plan->is_best),
+        JSON_NEW("place", place_json(plan)), JSON_NEW("operators", operators_json(plan)));
 }

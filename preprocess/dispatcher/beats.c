@@ -34,8 +34,27 @@ static enum weir_status check(const struct msg_worker_beat *beat, struct weir_er
 
 /* ---- what it has spent ---- */
 
+/* Returns what a worker has spent on the way to trainers since its last beat. */
+static struct placement_transport transport_of(const struct msg_worker_beat *beat,
+                                               struct pool_worker *worker)
+{
+    struct placement_transport transport = {0};
+    if (beat->socket_ns >= worker->socket_ns && beat->socket_bytes >= worker->socket_bytes &&
+        beat->lent_bytes >= worker->lent_bytes)
+        transport = (struct placement_transport){
+            .ns = (double)(beat->socket_ns - worker->socket_ns),
+            .bytes = (double)(beat->socket_bytes - worker->socket_bytes),
+            .lent = (double)(beat->lent_bytes - worker->lent_bytes),
+        };
+    worker->socket_ns = beat->socket_ns;
+    worker->socket_bytes = beat->socket_bytes;
+    worker->lent_bytes = beat->lent_bytes;
+    return transport;
+}
+
 static void note_cost(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
-                      const struct msg_worker_beat *beat, size_t row, size_t first_operator)
+                      const struct msg_worker_beat *beat, size_t row, size_t first_operator,
+                      const struct placement_transport *transport)
 {
     struct dispatcher_cost *cost = preprocess_entry_cost(entry, beat->session);
     const struct dispatcher_cost before = *cost;
@@ -63,7 +82,8 @@ static void note_cost(struct dispatcher *dispatcher, struct dispatcher_entry *en
             cost->operator_kept[i] = beat->stat_operator_kept.at[first_operator + i];
         }
     }
-    preprocess_plans_note(&dispatcher->plans, entry, &before, cost,
+    preprocess_plans_note(&dispatcher->plans, entry,
+                          &(struct plans_spent){&before, cost, transport},
                           weir_loop_now_ms(dispatcher->loop));
 }
 
@@ -87,6 +107,7 @@ static void note_costs(struct dispatcher *dispatcher, const struct msg_worker_be
                        struct pool_worker *worker)
 {
     size_t first_operator = 0, first_failure = 0;
+    const struct placement_transport transport = transport_of(beat, worker);
     worker->cpu_ns = 0;
     worker->bytes_sent = worker->bytes_read = 0;
     worker->queued = beat->queued;
@@ -99,7 +120,7 @@ static void note_costs(struct dispatcher *dispatcher, const struct msg_worker_be
         struct dispatcher_entry *entry =
             preprocess_dispatcher_in_memory(dispatcher, beat->stat_jobs.at[i]);
         if (entry != NULL) {
-            note_cost(dispatcher, entry, beat, i, first_operator);
+            note_cost(dispatcher, entry, beat, i, first_operator, &transport);
             note_reason(entry, beat->stat_reasons.at[i]);
             for (size_t k = first_failure; k < first_failure + failures; k++)
                 preprocess_failures_note(&entry->failures, beat->failed_ids.at[k],

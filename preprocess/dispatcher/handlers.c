@@ -133,6 +133,7 @@ static void add_plan(struct dispatcher *dispatcher, const struct dispatcher_entr
     answer->plan_state = plan.state;
     answer->plan_order = (struct weir_strs){names, plan.order.count};
     answer->plan_promised = plan.promised;
+    answer->plan_sunk = plan.sunk;
 }
 
 static const char *state_name(const struct dispatcher_entry *entry)
@@ -226,15 +227,19 @@ static void look_at_problem(struct dispatcher_entry *entry)
     entry->may_be_mended = true;
 }
 
-/* Returns how often the order of the operators has changed, and the order. */
-static uint32_t order_of(struct dispatcher *dispatcher, const struct dispatcher_entry *entry,
-                         uint32_t ret_order[CHAIN_OPERATORS_MAX])
+/* Adds the plan: workers keep to what the file says until something has changed. */
+static void add_order(struct dispatcher *dispatcher, const struct dispatcher_entry *entry,
+                      struct weir_arena *arena, struct msg_job_described *answer)
 {
     const struct planning *planning =
         preprocess_plans_of(&dispatcher->plans, entry, weir_loop_now_ms(dispatcher->loop));
-    for (size_t i = 0; i < CHAIN_OPERATORS_MAX; i++)
-        ret_order[i] = planning->order[i];
-    return planning->changes;
+    size_t count = preprocess_chain_operators(entry->plan.chain);
+    uint32_t *order = weir_arena_alloc(arena, (count + 1) * sizeof(*order));
+    for (size_t i = 0; i < count; i++)
+        order[i] = planning->order[i];
+    answer->order = (struct weir_u32s){order, planning->changes > 0 ? count : 0};
+    answer->plan_changes = planning->changes;
+    answer->sunk = preprocess_plans_sunk(entry, planning);
 }
 
 static void on_job_describe(void *state, struct weir_request *request)
@@ -248,25 +253,21 @@ static void on_job_describe(void *state, struct weir_request *request)
     }
     if (ask->problem[0] != '\0')
         look_at_problem(entry);
-    uint32_t order[CHAIN_OPERATORS_MAX];
-    uint32_t changes = order_of(state, entry, order);
-    size_t operators = changes > 0 ? preprocess_chain_operators(entry->plan.chain) : 0;
-    reply(request, MSG_job_described,
-          &(struct msg_job_described){.job = entry->number,
-                                      .file = entry->file,
-                                      .config = weir_buf_view(&entry->config),
-                                      .set_path = entry->set_path,
-                                      .set_digest = entry->set_digest,
-                                      .epochs = entry->epochs,
-                                      .seed = entry->seed,
-                                      .mode = entry->mode,
-                                      .fitted = weir_buf_view(&entry->fitted),
-                                      .group_batches = entry->plan.geometry.group_batches,
-                                      .fitting = entry->job.fitting,
-                                      .ranks = entry->ranks,
-                                      .tables = weir_buf_view(&entry->tables),
-                                      .order = {order, operators},
-                                      .plan_changes = changes});
+    struct msg_job_described answer = {.job = entry->number,
+                                       .file = entry->file,
+                                       .config = weir_buf_view(&entry->config),
+                                       .set_path = entry->set_path,
+                                       .set_digest = entry->set_digest,
+                                       .epochs = entry->epochs,
+                                       .seed = entry->seed,
+                                       .mode = entry->mode,
+                                       .fitted = weir_buf_view(&entry->fitted),
+                                       .group_batches = entry->plan.geometry.group_batches,
+                                       .fitting = entry->job.fitting,
+                                       .ranks = entry->ranks,
+                                       .tables = weir_buf_view(&entry->tables)};
+    add_order(state, entry, request->arena, &answer);
+    reply(request, MSG_job_described, &answer);
     preprocess_dispatcher_let_go(entry);
 }
 

@@ -30,6 +30,8 @@ static void take_up(const struct plans *plans, const struct dispatcher_entry *en
         WEIR_OK)
         weir_log(WEIR_LOG_WARN, "plan not taken up, measuring anew", "job=%lu reason=\"%s\"",
                  entry->number, err.text);
+    if (planning->placement.sunk > preprocess_chain_sinkable(entry->plan.chain, planning->order))
+        planning->placement = (struct placement){0};
 }
 
 static void save(const struct plans *plans, const struct dispatcher_entry *entry,
@@ -66,10 +68,33 @@ static void log_change(const struct dispatcher_entry *entry, const struct planni
              entry->number, preprocess_planning_state_name(planning->state), weir_buf_text(&names));
 }
 
-void preprocess_plans_note(struct plans *plans, const struct dispatcher_entry *entry,
-                           const struct dispatcher_cost *before, const struct dispatcher_cost *now,
-                           int64_t now_ms)
+uint32_t preprocess_plans_sunk(const struct dispatcher_entry *entry,
+                               const struct planning *planning)
 {
+    if (entry->plan.options.plan.place == PREPROCESS_POOL)
+        return 0;
+    return entry->plan.options.plan.place == PREPROCESS_HOST
+               ? (uint32_t)preprocess_chain_sinkable(entry->plan.chain, planning->order)
+               : planning->placement.sunk;
+}
+
+/* Chooses the place of the last operators, unless the file says it. */
+static void place(const struct dispatcher_entry *entry, struct planning *planning,
+                  const struct placement_transport *transport, int64_t now_ms)
+{
+    const struct placement *placement = &planning->placement;
+    if (entry->plan.options.plan.place == PREPROCESS_PLACE_AUTO &&
+        preprocess_planning_place(planning, entry->plan.chain, transport, now_ms))
+        weir_log(WEIR_LOG_INFO, "last operators left to trainers",
+                 "job=%lu operators=%u saved_bytes=%.0f saved_ns=%.0f trainer_ns=%.0f",
+                 entry->number, placement->sunk, placement->saved_bytes, placement->saved_ns,
+                 placement->host_ns);
+}
+
+void preprocess_plans_note(struct plans *plans, const struct dispatcher_entry *entry,
+                           const struct plans_spent *spent, int64_t now_ms)
+{
+    const struct dispatcher_cost *before = spent->before, *now = spent->now;
     struct ordering_cost costs[CHAIN_OPERATORS_MAX];
     for (size_t i = 0; i < preprocess_chain_operators(entry->plan.chain); i++) {
         if (before->operator_rows[i] == 0 && before->operator_ns[i] > 0)
@@ -83,10 +108,12 @@ void preprocess_plans_note(struct plans *plans, const struct dispatcher_entry *e
         };
     }
     struct planning *planning = preprocess_plans_of(plans, entry, now_ms);
+    uint32_t changes = planning->changes;
     enum planning_state state = planning->state;
     if (preprocess_planning_add(planning, entry->plan.chain, costs, now_ms))
         log_change(entry, planning);
-    if (planning->state != state)
+    place(entry, planning, spent->transport, now_ms);
+    if (planning->state != state || planning->changes != changes)
         save(plans, entry, planning);
 }
 
@@ -129,6 +156,29 @@ static double share_saved(double before, double after)
     return before > 0 && after > 0 ? 1 - after / before : 0;
 }
 
+/* Says why the last operators are where they are. */
+static const char *why_there(const struct dispatcher_entry *entry, const struct planning *planning)
+{
+    const struct placement *placement = &planning->placement;
+    int option = entry->plan.options.plan.place;
+    if (option != PREPROCESS_PLACE_AUTO)
+        return option == PREPROCESS_POOL ? "pool" : "host";
+    if (preprocess_chain_sinkable(entry->plan.chain, planning->order) == 0)
+        return "none";
+    if (placement->is_chosen)
+        return placement->sunk > 0 ? "pays" : "dear";
+    bool is_local = planning->transport.bytes <= planning->transport.lent;
+    return is_local ? "local" : "measuring";
+}
+
+static int64_t steps_ns(const struct dispatcher_entry *entry)
+{
+    int64_t ns = 0;
+    for (size_t rank = 0; rank < entry->ranks; rank++)
+        ns += entry->job.ranks[rank].steps_ns;
+    return ns;
+}
+
 void preprocess_plans_show(struct plans *plans, const struct dispatcher_entry *entry,
                            int64_t now_ms, struct weir_arena *arena, struct msg_plan_is *answer)
 {
@@ -149,8 +199,16 @@ void preprocess_plans_show(struct plans *plans, const struct dispatcher_entry *e
         .promised = share_saved(choice->present_ns, choice->best_ns),
         .tried = choice->tried,
         .is_best = choice->is_best,
+        .sunk = preprocess_plans_sunk(entry, planning),
+        .place = why_there(entry, planning),
+        .saved_bytes = planning->placement.saved_bytes,
+        .saved_ns = planning->placement.saved_ns,
+        .host_ns = planning->placement.host_ns,
+        .steps_ns = steps_ns(entry),
     };
-    add_costs(planning->changes > 0 ? planning->before : planning->costs, count, arena, answer);
+    bool is_other = planning->state == PLANNING_TRYING || planning->state == PLANNING_CHANGED ||
+                    planning->state == PLANNING_REVERTED;
+    add_costs(is_other ? planning->before : planning->costs, count, arena, answer);
     if (planning->state == PLANNING_CHANGED || planning->state == PLANNING_TRYING)
         answer->saved = share_saved(preprocess_planning_row_ns(planning->before, chain),
                                     preprocess_planning_row_ns(planning->costs, chain));

@@ -21,10 +21,17 @@ struct plans {
 /* Returns the plan of a job, begun if there was none. It may make room for another one at the next call. */
 struct planning *preprocess_plans_of(struct plans *plans, const struct dispatcher_entry *entry,
                                      int64_t now_ms);
-/* Takes in what the operators of a job have cost in a worker's session: cumulative, before and now. */
+/* Operators that are left to trainers: by what was measured, or as the file says. */
+uint32_t preprocess_plans_sunk(const struct dispatcher_entry *entry,
+                               const struct planning *planning);
+/* Spendings of a worker's session on a job, cumulative, and on the way of all its batches since the last beat. */
+struct plans_spent {
+    const struct dispatcher_cost *before, *now;
+    const struct placement_transport *transport;
+};
+/* Takes in what the operators of a job have cost. */
 void preprocess_plans_note(struct plans *plans, const struct dispatcher_entry *entry,
-                           const struct dispatcher_cost *before, const struct dispatcher_cost *now,
-                           int64_t now_ms);
+                           const struct plans_spent *spent, int64_t now_ms);
 /* Says all that is known of it; columns in the arena. */
 void preprocess_plans_show(struct plans *plans, const struct dispatcher_entry *entry,
                            int64_t now_ms, struct weir_arena *arena, struct msg_plan_is *answer);

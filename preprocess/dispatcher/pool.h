@@ -33,12 +33,14 @@ struct pool_worker {
     uint64_t past[POOL_PAST_MAX];
     size_t past_count;
     int64_t heard_ms;
-    bool left;               /* in order; until it is heard again */
-    uint32_t leases;         /* as it said */
-    int64_t cpu_ns;          /* of this session, over all jobs */
-    uint64_t bytes_sent;     /* of this session, over all jobs */
-    uint64_t bytes_read;     /* of this session, over all jobs */
-    uint32_t queued;         /* finished batches that wait for credit */
+    bool left;           /* in order; until it is heard again */
+    uint32_t leases;     /* as it said */
+    int64_t cpu_ns;      /* of this session, over all jobs */
+    uint64_t bytes_sent; /* of this session, over all jobs */
+    uint64_t bytes_read; /* of this session, over all jobs */
+    uint32_t queued;     /* finished batches that wait for credit */
+    int64_t socket_ns;   /* as it said, of this session … */
+    uint64_t socket_bytes, lent_bytes;
     uint64_t wiped;          /* newest `wipe` that it has obeyed */
     struct weir_route route; /* of its newest beat */
 };

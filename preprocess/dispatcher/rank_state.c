@@ -189,6 +189,7 @@ void preprocess_rank_take(struct dispatcher_rank_state *rank, const struct msg_c
     rank->beat_number = beat->number;
     rank->oldest = beat->oldest;
     rank->wait_ns = beat->wait_ns;
+    rank->steps_ns = beat->steps_ns;
     weir_bits_clear(&rank->received);
     weir_bits_unpack(&rank->received, beat->received);
     look_at_consumer(rank, now_ms);

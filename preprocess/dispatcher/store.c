@@ -169,6 +169,9 @@ enum weir_status preprocess_store_plan_load(struct weir_db *db, const struct wei
     int64_t state = weir_rows_i64(rows, 0, "state");
     found.changes = (uint32_t)weir_rows_i64(rows, 0, "changes");
     found.state = (enum planning_state)state;
+    struct placement placement;
+    if (read_whole(weir_rows_bytes(rows, 0, "place"), &placement, sizeof(placement)))
+        found.placement = placement;
     for (size_t i = 0; i < operators; i++)
         fits = fits && found.order[i] < operators;
     if (fits && state >= PLANNING_MEASURING && state < PLANNING_FIXED)
@@ -187,7 +190,8 @@ enum weir_status preprocess_store_plan_save(struct weir_db *db, const struct wei
         DB_I64(planning->state), DB_I64(planning->changes),
         DB_BYTES(weir_bytes(planning->order, operators)),
         DB_BYTES(weir_bytes(&planning->choice, sizeof(planning->choice))),
-        DB_BYTES(weir_bytes(planning->costs, size)), DB_BYTES(weir_bytes(planning->before, size)));
+        DB_BYTES(weir_bytes(planning->costs, size)), DB_BYTES(weir_bytes(planning->before, size)),
+        DB_BYTES(weir_bytes(&planning->placement, sizeof(planning->placement))));
     return status == WEIR_OK ? DB_RUN(db, Q_plans_bound, NULL, err, DB_I64(PLANS_STORED_MAX))
                              : status;
 }

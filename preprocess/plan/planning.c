@@ -35,6 +35,7 @@ static void change(struct planning *planning, const uint8_t *order, int64_t now_
     memcpy(planning->order, order, sizeof(planning->order));
     memcpy(planning->previous, former, sizeof(former));
     memset(planning->costs, 0, sizeof(planning->costs));
+    planning->placement = (struct placement){0};
     planning->changes++;
     planning->changed_ms = now_ms;
 }
@@ -126,6 +127,19 @@ static bool review(struct planning *planning, const struct chain *chain, int64_t
     return false;
 }
 
+/* Returns the cost of an operator: where trainers run it, as of so many rows before. */
+static struct ordering_cost cost_of(const struct planning *planning, size_t count, size_t place,
+                                    const struct ordering_cost *costs)
+{
+    size_t written = planning->order[place], sunk = planning->placement.sunk;
+    const struct ordering_cost *known = &planning->costs[written];
+    if (place < count - sunk || costs[written].rows > 0 || known->rows <= 0)
+        return costs[written];
+    double part = costs[planning->order[count - sunk - 1]].kept / known->rows;
+    return (struct ordering_cost){known->ns * part, known->taken * part, known->made * part,
+                                  known->rows * part, known->kept * part};
+}
+
 bool preprocess_planning_add(struct planning *planning, const struct chain *chain,
                              const struct ordering_cost *costs, int64_t now_ms)
 {
@@ -133,11 +147,13 @@ bool preprocess_planning_add(struct planning *planning, const struct chain *chai
     if (planning->changes > 0 && now_ms - planning->changed_ms < PLANNING_SETTLE_MS)
         return false;
     for (size_t i = 0; i < count; i++) {
-        planning->costs[i].ns += costs[i].ns;
-        planning->costs[i].taken += costs[i].taken;
-        planning->costs[i].made += costs[i].made;
-        planning->costs[i].rows += costs[i].rows;
-        planning->costs[i].kept += costs[i].kept;
+        struct ordering_cost cost = cost_of(planning, count, i, costs);
+        struct ordering_cost *sum = &planning->costs[planning->order[i]];
+        sum->ns += cost.ns;
+        sum->taken += cost.taken;
+        sum->made += cost.made;
+        sum->rows += cost.rows;
+        sum->kept += cost.kept;
     }
     if (planning->state == PLANNING_FIXED || spent_ns(planning->costs, count) < PLANNING_MEASURE_NS)
         return false;
@@ -146,6 +162,25 @@ bool preprocess_planning_add(struct planning *planning, const struct chain *chai
     if (planning->state == PLANNING_TRYING)
         return verify(planning, chain, now_ms);
     return review(planning, chain, now_ms);
+}
+
+bool preprocess_planning_place(struct planning *planning, const struct chain *chain,
+                               const struct placement_transport *transport, int64_t now_ms)
+{
+    struct placement_transport *sum = &planning->transport;
+    bool is_settled = planning->state != PLANNING_MEASURING && planning->state != PLANNING_TRYING;
+    *sum = (struct placement_transport){.ns = sum->ns + transport->ns,
+                                        .bytes = sum->bytes + transport->bytes,
+                                        .lent = sum->lent + transport->lent};
+    if (!is_settled || planning->placement.is_chosen ||
+        spent_ns(planning->costs, preprocess_chain_operators(chain)) < PLANNING_MEASURE_NS)
+        return false;
+    planning->placement = preprocess_placement_choose(chain, planning->order, planning->costs, sum);
+    if (planning->placement.sunk == 0)
+        return false;
+    planning->changes++;
+    planning->changed_ms = now_ms;
+    return true;
 }
 
 const char *preprocess_planning_state_name(enum planning_state state)

@@ -4,7 +4,7 @@
 #ifndef WEIR_PREPROCESS_PLAN_PLANNING_H
 #define WEIR_PREPROCESS_PLAN_PLANNING_H
 
-#include "preprocess/plan/ordering.h"
+#include "preprocess/plan/placement.h"
 
 enum {
     PLANNING_MEASURE_NS = 200000000, /* of operators' time, before each decision */
@@ -35,6 +35,8 @@ struct planning {
     struct ordering_cost costs[CHAIN_OPERATORS_MAX];
     /* … and those that the choice was made from. */
     struct ordering_cost before[CHAIN_OPERATORS_MAX];
+    struct placement placement;           /* of the last operators in this order … */
+    struct placement_transport transport; /* … chosen by this */
     double review_ns; /* of operators' time in `costs`, when it is looked at again */
     int64_t changed_ms;
 };
@@ -44,6 +46,10 @@ void preprocess_planning_begin(struct planning *planning, const struct chain *ch
 /* Takes in what operators have cost since the last time. Returns true when the order has changed. */
 bool preprocess_planning_add(struct planning *planning, const struct chain *chain,
                              const struct ordering_cost *costs, int64_t now_ms);
+/* Takes in what the way to trainers has cost since the last time, after the operators. Returns true when the place of
+ * the last operators has changed: once for each order. From then on they count as if they cost what they did. */
+bool preprocess_planning_place(struct planning *planning, const struct chain *chain,
+                               const struct placement_transport *transport, int64_t now_ms);
 /* Returns the nanoseconds of operators per row. */
 double preprocess_planning_row_ns(const struct ordering_cost *costs, const struct chain *chain);
 /* "measuring", "changed", … */

@@ -159,3 +159,12 @@ void preprocess_batch_compress(struct worker_batch *batch, enum weir_compression
         compress_frame(batch, frame++, how);
     }
 }
+
+uint64_t preprocess_batch_made_bytes(const struct worker_batch *batch)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < batch->frames.count; i++)
+        bytes +=
+            batch->expanded[i] > 0 ? batch->expanded[i] : weir_frames_at(&batch->frames, i).size;
+    return bytes;
+}

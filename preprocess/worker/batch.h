@@ -56,6 +56,8 @@ static inline size_t worker_batch_step(size_t size)
 bool preprocess_batch_write(struct worker_batch *batch, uint64_t *written);
 /* Copies the frames in its loan, so that they outlive it, and gives the loan back if it is not written. */
 void preprocess_batch_leave_loan(struct worker_batch *batch);
+/* Bytes of the frames as they were made. */
+uint64_t preprocess_batch_made_bytes(const struct worker_batch *batch);
 /* Compresses the values of its tensors, where that pays. Offsets stay as they are. */
 void preprocess_batch_compress(struct worker_batch *batch, enum weir_compression how);
 

@@ -2,6 +2,7 @@
  * answers cannot overtake each other. */
 #include "preprocess/worker/beat.h"
 
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "preprocess/plan/fit.h"
@@ -176,6 +177,16 @@ static void add_costs(const struct worker *worker, struct weir_arena *arena,
     beat->failed_reasons = (struct weir_strs){costs.failed_reason, costs.failures};
 }
 
+/* Adds the cost of the way to trainers. All that is not this thread's is spent on sockets. */
+static void add_transport(const struct worker *worker, struct msg_worker_beat *beat)
+{
+    if (!preprocess_worker_uses_sockets(worker))
+        return;
+    beat->socket_ns = weir_cpu_ns() - weir_cpu_thread_ns() + worker->compress_ns;
+    beat->socket_bytes = worker->socket_bytes;
+    beat->lent_bytes = worker->lent_bytes;
+}
+
 /* ---- the beat ---- */
 
 static bool is_due(const struct worker *worker, int64_t now_ms)
@@ -204,6 +215,7 @@ void preprocess_worker_beat(struct worker *worker)
     };
     add_leases(worker, arena, &fits, &beat);
     add_costs(worker, arena, &beat);
+    add_transport(worker, &beat);
     worker->beat_open = true;
     worker->beat_due = false;
     worker->beat_ms = now_ms;

@@ -174,8 +174,10 @@ static void make(struct worker *worker, const struct worker_make *what)
         status = preprocess_batch_maker_fold(worker->batch_maker, &request, &task->partial, &err);
     else
         status = make_lent(worker, what, &request, &batch, &err);
+    int64_t made_ns = weir_cpu_thread_ns();
     if (status == WEIR_OK && lease->attempt != 0)
         preprocess_batch_compress(batch, worker->compression);
+    worker->compress_ns += weir_cpu_thread_ns() - made_ns;
     job->cpu_ns += weir_cpu_thread_ns() - before_ns;
     job->bytes_read += preprocess_batch_maker_bytes_read(worker->batch_maker) - before_bytes;
     job->read_ns += preprocess_batch_maker_read_ns(worker->batch_maker) - before_read_ns;
@@ -283,11 +285,13 @@ static bool send_one(struct worker *worker, const struct worker_send *send)
     describe_tensors(batch, arena, &message);
     bool is_lent = lend_out(worker, send, batch, arena, &message);
     uint64_t sent_bytes = weir_frames_bytes(&batch->frames);
+    uint64_t made_bytes = preprocess_batch_made_bytes(batch);
     if (!weir_rpc_push(worker->server, &worker->routes[send->consumer], MSG_batch, &message,
                        is_lent ? NULL : &batch->frames)) {
         preprocess_batch_leave_loan(batch);
         return false;
     }
+    *(is_lent ? &worker->lent_bytes : &worker->socket_bytes) += made_bytes;
     struct worker_job *job = preprocess_worker_job_for(worker, lease);
     if (job != NULL) {
         job->bytes_sent += sent_bytes;

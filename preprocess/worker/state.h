@@ -99,6 +99,9 @@ struct worker {
     struct weir_borrowed *borrowed;
     struct batch_maker *batch_maker;
     enum weir_compression compression; /* of batches on their way */
+    int64_t compress_ns;               /* CPU time of that, of this session … */
+    uint64_t socket_bytes,
+        lent_bytes; /* … and what left by a socket, as it was made, or in memory of trainers */
     uint64_t timer;
     bool pumping;   /* `pump` is due in the next round */
     bool preparing; /* preprocess_worker_prepare() is */

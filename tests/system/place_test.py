@@ -1,7 +1,6 @@
 """The last operators run in workers or in trainers, and nothing else changes by it: the same batches, models, scores and predictions,
 by whichever way batches come, whoever dies meanwhile. What was chosen, and why, is told."""
 
-import json
 import os
 import random
 import subprocess
@@ -63,8 +62,8 @@ TCP = 'batches: {listen: "tcp://127.0.0.1:*"}\n'
 LZ4 = 'batches: {listen: "tcp://127.0.0.1:*", compress: lz4}\n'
 
 
-def pictures(place):
-    lab = Lab(samples=1, every=EVERY, epochs=EPOCHS, pipeline=PICTURES.replace("PLACE", place))
+def pictures(place, epochs=EPOCHS):
+    lab = Lab(samples=1, every=EVERY, epochs=epochs, pipeline=PICTURES.replace("PLACE", place))
     for path in lab.folder.glob("stream/*"):
         path.unlink()
     subprocess.run([binaries().parent / "tests/bin/make_pictures", lab.folder / "stream", str(2 * EVERY)], check=True)
@@ -95,7 +94,7 @@ def run_there(lab, system=None, kills=None):
     if system is not None:
         (lab.folder / "system.yaml").write_text(system)
         system = lab.folder / "system.yaml"
-    run = Run(lab.pipeline, lab.data_dir, system)
+    run = Run(lab.pipeline, lab.data_dir, system, "--explain")
     if kills is not None:
         hunt = TrainerHunt(run, kills, behind="checkpoint")
         run.wait_until(lambda: run.of("training_finished"))
@@ -117,9 +116,10 @@ def predictions(lab, pipeline):
         return lab.weir("predict", "--pipeline", pipeline, "--limit", "9", "--json")
 
 
-def places(lab, pipeline):
-    plan = json.loads(lab.weir("plan", pipeline, "--json"))
-    return [one["operator"] for one in plan["operators"] if one["place"] == "trainer"], plan
+def places(run):
+    """Operators that trainers ran in the last training, and all of its plan."""
+    plan = run.of("plan")[-1]
+    return [one["operator"] for one in plan["operators"] if one["place"] == "trainer"], plan["place"]
 
 
 def test_pictures_are_finished_in_workers_or_in_trainers():
@@ -134,7 +134,32 @@ def test_pictures_are_finished_in_workers_or_in_trainers():
         assert digests(run) == digests(expected), (system, digests(run), digests(expected))
         assert outcome(run.events) == outcome(expected.events), system
         assert predictions(host, "pictures") == said, system
+        told, place = places(run)
+        assert told == ["normalize", "to_chw"] and place["state"] == "host", place
+        assert place["trainer_cpu_seconds"] > 0 or dies, place
         host.remove()
+    told, place = places(expected)
+    assert not told and place["trainer_cpu_seconds"] == 0 and "plan.place says pool" in pool.weir("plan"), place
+    pool.remove()
+
+
+def test_trainers_run_the_last_operators_where_that_pays():
+    expected, chosen = run_there(pool := pictures("pool", 240)), pictures("auto", 240)
+    local = run_there(chosen)
+    assert digests(local) == digests(expected) and not local.of("plan_changed"), local.of("plan_changed")
+    assert places(local)[1]["state"] == "local", places(local)
+    chosen.weir("rerun", "pictures")
+    run = run_there(chosen, LZ4)
+    events = [e["in_trainers"] for e in run.of("plan_changed") if e["in_trainers"]]
+    assert events and events[0] == ["normalize", "to_chw"], run.of("plan")
+    chosen.weir("rerun", "pictures")  # the choice is kept: from its first batch
+    again = run_there(chosen, LZ4)
+    told, place = places(again)
+    assert told and place["state"] == "pays" and place["saved_ns"] > place["trainer_ns"], place
+    assert place["trainer_cpu_seconds"] > 0 and "a row is 6912 bytes shorter" in chosen.weir("plan"), place
+    for one in (run, again):
+        assert digests(one)[0][-2:] == digests(expected)[0], (digests(one), digests(expected))
+    chosen.remove()
     pool.remove()
 
 
