@@ -54,10 +54,11 @@ static enum weir_status connect_peers(struct rig *rig, struct weir_error *err)
     return WEIR_OK;
 }
 
-static enum weir_status start(struct rig *rig, unsigned workers, struct weir_error *err)
+static enum weir_status start(struct rig *rig, unsigned workers, const char *listen,
+                              struct weir_error *err)
 {
     const struct orchestrator_platform_options options = {
-        .data_dir = rig->data_dir, .log_level = "warn", .workers = workers};
+        .data_dir = rig->data_dir, .log_level = "warn", .workers = workers, .listen = listen};
     const struct orchestrator_platform_events events = {
         .owner = rig, .ready = on_ready, .failed = on_failed, .stopped = on_stopped};
     enum weir_status status =
@@ -71,8 +72,8 @@ static enum weir_status start(struct rig *rig, unsigned workers, struct weir_err
     return status == WEIR_OK ? connect_peers(rig, err) : status;
 }
 
-enum weir_status rig_start(const char *directory, unsigned workers, struct rig **ret_rig,
-                           struct weir_error *err)
+static enum weir_status start_rig(const char *directory, unsigned workers, const char *listen,
+                                  struct rig **ret_rig, struct weir_error *err)
 {
     WEIR_AUTO(rig) rig = weir_calloc(1, sizeof(*rig));
     weir_log_setup("bench", WEIR_LOG_WARN);
@@ -80,13 +81,25 @@ enum weir_status rig_start(const char *directory, unsigned workers, struct rig *
     rig->loop = weir_loop_new();
     rig->arena = weir_arena_new();
     rig->data_dir = weir_format("%s/weir", directory);
-    enum weir_status status = start(rig, workers, err);
+    enum weir_status status = start(rig, workers, listen, err);
     if (status != WEIR_OK)
         return weir_error_wrap(err, status, "the platform for the benchmark");
     /* The platform closes its process to others; this one is a trainer too, whose memory workers write to. */
-    (void)prctl(PR_SET_DUMPABLE, 1);
+    (void)prctl(PR_SET_DUMPABLE, listen == NULL);
     *ret_rig = WEIR_TAKE(rig);
     return WEIR_OK;
+}
+
+enum weir_status rig_start(const char *directory, unsigned workers, struct rig **ret_rig,
+                           struct weir_error *err)
+{
+    return start_rig(directory, workers, NULL, ret_rig, err);
+}
+
+enum weir_status rig_start_apart(const char *directory, unsigned workers, struct rig **ret_rig,
+                                 struct weir_error *err)
+{
+    return start_rig(directory, workers, "tcp://127.0.0.1:*", ret_rig, err);
 }
 
 void rig_stop(struct rig *rig)

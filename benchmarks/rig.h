@@ -19,6 +19,10 @@ enum rig_service { RIG_STORAGE, RIG_SELECTOR, RIG_DISPATCHER, RIG_SERVICES };
  * children run as an unprivileged user from then on. */
 enum weir_status rig_start(const char *directory, unsigned workers, struct rig **ret_rig,
                            struct weir_error *err) WEIR_MUST_USE;
+/* The same with batches over TCP of the loopback: workers cannot reach memory of this process, as if it were on another
+ * host. */
+enum weir_status rig_start_apart(const char *directory, unsigned workers, struct rig **ret_rig,
+                                 struct weir_error *err) WEIR_MUST_USE;
 /* Stops everything in order. */
 void rig_stop(struct rig *rig);
 WEIR_DEFINE_AUTO(rig, rig_stop)

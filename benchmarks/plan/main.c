@@ -1,8 +1,10 @@
 /* bench_plan: what it takes to make the same batches better, and to prove that they are the same (C15, C18): the order
- * of operators, both ends of a job, and digests. Jobs are those of `slice.batches.records`. */
+ * of operators, and the place of the last, both ends of a job, and digests. Jobs are those of `slice.batches.records`.
+ */
 #include "benchmarks/harness.h"
 #include "benchmarks/plan/fused.h"
 #include "benchmarks/plan/orders.h"
+#include "benchmarks/plan/place.h"
 #include "benchmarks/slice/workload.h"
 
 #include "core/base/clock.h"
@@ -21,6 +23,8 @@ struct plan {
     uint64_t jobs;         /* opened so far */
     struct orders *orders; /* NULL: not wanted yet */
     struct fused *fused;   /* the same */
+    char *directory;
+    struct place *place; /* the same */
 };
 
 static void close_plan(void *state)
@@ -34,6 +38,10 @@ static void close_plan(void *state)
     if (plan->fused != NULL)
         fused_close(plan->fused);
     free(plan->fused);
+    if (plan->place != NULL)
+        place_close(plan->place);
+    free(plan->place);
+    free(plan->directory);
     workload_fini(&plan->workload);
     corpus_fini(&plan->corpus);
     rig_stop(plan->rig);
@@ -45,6 +53,8 @@ static enum weir_status open_plan(const char *directory, double scale, void **re
 {
     struct plan *plan = weir_calloc(1, sizeof(*plan));
     WEIR_AUTO_FREE char *records = weir_format("%s/records", directory);
+    plan->scale = scale;
+    plan->directory = weir_strdup(directory);
     enum weir_status status = rig_start(directory, WORKERS, &plan->rig, err);
     if (status == WEIR_OK)
         status = corpus_make_records(records, (size_t)(RECORDS * scale), &plan->corpus, err);
@@ -144,6 +154,33 @@ static enum weir_status copied_bytes(void *state, double *ret_rate, struct weir_
     return WEIR_OK;
 }
 
+/* ---- the place of the last operators ---- */
+
+static enum weir_status open_place(void *state, struct weir_error *err)
+{
+    struct plan *plan = state;
+    if (plan->place != NULL)
+        return WEIR_OK;
+    plan->place = weir_calloc(1, sizeof(*plan->place));
+    return place_open(plan->place, plan->directory, plan->scale, err);
+}
+
+/* DEFINE_PLACE(name, member): samples for each second, byte, … of either side. */
+#define DEFINE_PLACE_SIDE(name, side, member)                                                  \
+    static enum weir_status name(void *state, double *ret_rate, struct weir_error *err)        \
+    {                                                                                          \
+        struct place_taken taken;                                                              \
+        enum weir_status status = place_run(((struct plan *)state)->place, side, &taken, err); \
+        *ret_rate = 1 / taken.member;                                                          \
+        return status;                                                                         \
+    }
+#define DEFINE_PLACE(name, member)                     \
+    DEFINE_PLACE_SIDE(name##_host, PLACE_HOST, member) \
+    DEFINE_PLACE_SIDE(name##_pool, PLACE_POOL, member)
+DEFINE_PLACE(place, seconds)
+DEFINE_PLACE(place_bytes, bytes)
+DEFINE_PLACE(place_cpu, cpu_s)
+
 /* ---- the order of operators ---- */
 
 static enum weir_status open_orders(void *state, struct weir_error *err)
@@ -219,6 +256,14 @@ static const struct bench_figure FIGURES[] = {
     FUSION(table, 1, "four element-wise operators on 256 rows of 4096 numbers"),
     FUSION(text, NOISE, "normalised, lowered and cut, 256 rows of 1.5 kB"),
     FUSION(pictures, NOISE, "500 x 375 decoded, cropped to 224 x 224, normalised"),
+    {.name = "plan.place", .against = "the same pictures finished by workers, over TCP",
+     .unit = "samples/s", .bar = 1, .prepare = open_place, .ours = place_host, .theirs = place_pool},
+    {.name = "plan.place.bytes", .against = "the same, by bytes on the way; ids and labels are not fewer",
+     .unit = "samples/byte", .bar = 3.99, .runs_max = 1, .prepare = open_place,
+     .ours = place_bytes_host, .theirs = place_bytes_pool},
+    {.name = "plan.place.cpu", .against = "the same, by CPU time of the trainer's process",
+     .unit = "samples/s of CPU", .prepare = open_place,
+     .ours = place_cpu_host, .theirs = place_cpu_pool},
     {.name = "plan.ends",
      .against = "15 ms, from job_open to the first batch and from the last batch to the audit, together",
      .unit = "1/s", .bar = 1, .ours = ends, .theirs = allowed},

@@ -90,12 +90,15 @@ static enum weir_status commit(struct weir_client *client, struct weir_error *er
     return WEIR_OK;
 }
 
-static enum weir_status audit(struct rig *rig, uint64_t job, struct weir_error *err)
+static enum weir_status audit(struct rig *rig, uint64_t job, uint64_t *ret_sent_bytes,
+                              struct weir_error *err)
 {
     struct msg_job_is is;
     const struct msg_job_request ask = {.job = job};
     const struct rig_question question = {RIG_DISPATCHER, MSG_job_request, &ask, MSG_job_is};
     enum weir_status status = rig_request(rig, &question, &is, err);
+    if (status == WEIR_OK)
+        *ret_sent_bytes = is.bytes_sent;
     if (status == WEIR_OK && (is.lost > 0 || is.duplicated > 0 || is.delivered != is.set))
         status = weir_fail(err, WEIR_INTERNAL,
                            "audit: %llu of %llu delivered, %llu lost, %llu duplicated",
@@ -124,7 +127,7 @@ enum weir_status workload_run_there(const struct workload *workload, struct rig 
     if (status == WEIR_OK)
         status = commit(client, err);
     if (status == WEIR_OK)
-        status = audit(rig, run->job, err);
+        status = audit(rig, run->job, &run->sent_bytes, err);
     run->audited_s = seconds_since(started);
     take_stats(client, run);
     weir_client_close(client);

@@ -68,6 +68,7 @@ struct workload_run {
     double audited_s;     /* … and the audit was known */
     int64_t digest_ns;    /* spent on digests … */
     uint64_t batch_bytes; /* … of batches of so many bytes */
+    uint64_t sent_bytes;  /* by workers */
 };
 /* Has the platform make them, and takes them with the client library. */
 enum weir_status workload_run_there(const struct workload *workload, struct rig *rig,

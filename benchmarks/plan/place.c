@@ -1,0 +1,88 @@
+/* See place.h. */
+#include "benchmarks/plan/place.h"
+
+#include "core/base/clock.h"
+#include "core/base/file.h"
+#include "tests/support/jpeg_picture.h"
+
+enum { PICTURES = 512, DRAWN = 16, EPOCHS = 2, WORKERS = 2 };
+
+static const char SOURCE[] =
+    "    source: {path: %s, format: files, import: reference, settle: 0s}\n"
+    "    time: {from: mtime}\n";
+static const char SECTION[] =
+    "  operators:\n"
+    "    - {op: decode_jpeg}\n"
+    "    - {op: random_resized_crop, size: 224}\n"
+    "    - {op: normalize, mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225]}\n"
+    "    - {op: to_chw}\n"
+    "  plan: {place: %s}\n"
+    "  batch: {samples: 32, shuffle: full}\n";
+
+static enum weir_status write_pictures(const struct corpus *corpus, struct weir_error *err)
+{
+    struct weir_buf drawn[DRAWN] = {{0}};
+    enum weir_status status = weir_make_directories(corpus->directory, 0755, err);
+    for (size_t i = 0; i < DRAWN; i++) {
+        const struct jpeg_picture picture = {
+            .height = 250, .width = 330, .seed = i, .quality = 85, .components = 3, .noise = 20};
+        jpeg_picture_write(&picture, &drawn[i]);
+    }
+    for (size_t i = 0; i < corpus->samples && status == WEIR_OK; i++) {
+        WEIR_AUTO_FREE char *path = weir_format("%s/%05zu.jpg", corpus->directory, i);
+        status = weir_file_write_atomic(path, weir_buf_view(&drawn[i % DRAWN]), err);
+    }
+    for (size_t i = 0; i < DRAWN; i++)
+        weir_buf_fini(&drawn[i]);
+    return status;
+}
+
+static enum weir_status prepare(struct place *place, enum place_side side, const char *name,
+                                struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *source = weir_format(SOURCE, place->corpus.directory);
+    WEIR_AUTO_FREE char *section = weir_format(SECTION, name);
+    place->workload[side] = (struct workload){.corpus = &place->corpus, .epochs = EPOCHS};
+    return workload_prepare(&place->workload[side], place->rig, name, source, section, err);
+}
+
+enum weir_status place_open(struct place *place, const char *directory, double scale,
+                            struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *platform = weir_format("%s/apart", directory);
+    *place = (struct place){
+        .corpus = {.directory = weir_format("%s/pictures", directory),
+                   .samples = (size_t)(PICTURES * scale) * WORKLOAD_STRIDE + WORKLOAD_STRIDE}};
+    enum weir_status status = write_pictures(&place->corpus, err);
+    if (status == WEIR_OK)
+        status = weir_make_directories(platform, 0755, err);
+    if (status == WEIR_OK)
+        status = rig_start_apart(platform, WORKERS, &place->rig, err);
+    if (status == WEIR_OK)
+        status = prepare(place, PLACE_POOL, "pool", err);
+    if (status == WEIR_OK)
+        status = prepare(place, PLACE_HOST, "host", err);
+    return status;
+}
+
+void place_close(struct place *place)
+{
+    for (enum place_side side = PLACE_POOL; side < PLACE_SIDES; side++)
+        workload_fini(&place->workload[side]);
+    corpus_fini(&place->corpus);
+    rig_stop(place->rig);
+}
+
+enum weir_status place_run(struct place *place, enum place_side side, struct place_taken *ret_taken,
+                           struct weir_error *err)
+{
+    struct workload *workload = &place->workload[side];
+    struct workload_run run = {.job = ++place->jobs};
+    int64_t before_ns = weir_cpu_ns();
+    enum weir_status status = workload_run_there(workload, place->rig, &run, err);
+    double samples = (double)workload->samples;
+    *ret_taken = (struct place_taken){.seconds = run.seconds / samples,
+                                      .bytes = (double)run.sent_bytes / samples,
+                                      .cpu_s = (double)(weir_cpu_ns() - before_ns) / 1e9 / samples};
+    return status == WEIR_OK ? workload_check(workload, &run.tally, err) : status;
+}
