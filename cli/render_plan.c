@@ -2,7 +2,16 @@
 #include "cli/answer.h"
 #include "cli/render.h"
 
+#include <string.h>
+
 enum { PERCENT = 100 };
+
+static void put_fused(struct weir_buf *out, const json_t *word)
+{
+    const char *fused = json_string_value(word);
+    if (fused != NULL)
+        weir_buf_append_text(out, strcmp(fused, "loop") == 0 ? "in its loop" : "in one");
+}
 
 static void put_percent(struct weir_buf *out, const json_t *share)
 {
@@ -53,6 +62,7 @@ void cli_render_plan(const json_t *answer, struct cli_page *page)
         {"operator", CLI_TEXT, .key = "operator"},
         {"moved up", CLI_FLAG, .key = "moved"},
         {"where", CLI_TEXT, .key = "place"},
+        {"with the one above", CLI_TEXT, .key = "fused", .put = put_fused},
         {"CPU s", CLI_HUNDREDTHS, .key = "cpu_seconds"},
         {"rows", CLI_COUNT, .key = "rows"},
         {"in", CLI_BYTES, .key = "bytes_in"},

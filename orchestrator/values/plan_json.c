@@ -17,7 +17,7 @@ static bool is_whole(const struct msg_plan_is *plan)
     }
     return plan->order.count == count && plan->written.count == count && plan->ns.count == count &&
            plan->taken.count == count && plan->made.count == count && plan->rows.count == count &&
-           plan->kept.count == count && plan->sunk <= count;
+           plan->kept.count == count && plan->fused.count == count && plan->sunk <= count;
 }
 
 /* Place at which an operator would run before anything was measured. */
@@ -40,6 +40,14 @@ static bool has_moved_up(const struct msg_plan_is *plan, size_t place)
     return false;
 }
 
+/* Null: it runs by itself, or is the first of a loop. */
+static json_t *fused_json(uint32_t fused)
+{
+    static const char *const WORDS[] = {NULL, "loop", "absorbed"};
+    const char *word = fused < WEIR_COUNT(WORDS) ? WORDS[fused] : NULL;
+    return word != NULL ? json_string(word) : json_null();
+}
+
 static json_t *operators_json(const struct msg_plan_is *plan)
 {
     json_t *operators = json_array();
@@ -52,6 +60,7 @@ static json_t *operators_json(const struct msg_plan_is *plan)
                 JSON_TEXT("operator", plan->operators.at[at]), JSON_NUMBER("written", at),
                 JSON_FLAG("moved", has_moved_up(plan, i)),
                 JSON_TEXT("place", i + plan->sunk >= plan->order.count ? "trainer" : "worker"),
+                JSON_NEW("fused", fused_json(plan->fused.at[at])),
                 JSON_DOUBLE("cpu_seconds", (double)plan->ns.at[at] / NS_PER_SECOND),
                 JSON_NUMBER("rows", plan->rows.at[at]), JSON_NUMBER("bytes_in", plan->taken.at[at]),
                 JSON_NUMBER("bytes_out", plan->made.at[at]),

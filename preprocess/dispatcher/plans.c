@@ -151,6 +151,33 @@ static struct weir_u32s places(struct weir_arena *arena, const uint8_t *order, s
     return (struct weir_u32s){at, count};
 }
 
+/* Plans the operators as they run now; what trainers run is left out. NULL: there is no such chain. */
+static struct chain *running_chain(const struct dispatcher_entry *entry,
+                                   const struct planning *planning)
+{
+    struct weir_error err;
+    WEIR_AUTO(chain) ordered = NULL;
+    struct chain *running = NULL;
+    if (preprocess_chain_reorder(entry->plan.chain, planning->order, ALGEBRA_EXACTLY, &ordered,
+                                 &err) != WEIR_OK ||
+        preprocess_chain_sink(ordered, preprocess_plans_sunk(entry, planning), &running, &err) !=
+            WEIR_OK)
+        return NULL;
+    return running;
+}
+
+/* How each of them runs (enum chain_fusion), by place as written. */
+static struct weir_u32s fusion(struct weir_arena *arena, const struct dispatcher_entry *entry,
+                               const struct planning *planning)
+{
+    size_t count = preprocess_chain_operators(entry->plan.chain);
+    uint32_t *fused = weir_arena_alloc(arena, (count + 1) * sizeof(*fused));
+    WEIR_AUTO(chain) running = running_chain(entry, planning);
+    for (size_t i = 0; i < count; i++)
+        fused[i] = running != NULL ? preprocess_chain_fusion_of(running, i) : CHAIN_ALONE;
+    return (struct weir_u32s){fused, count};
+}
+
 static double share_saved(double before, double after)
 {
     return before > 0 && after > 0 ? 1 - after / before : 0;
@@ -196,6 +223,7 @@ void preprocess_plans_show(struct plans *plans, const struct dispatcher_entry *e
         .operators = {names, count},
         .order = places(arena, planning->order, count),
         .written = places(arena, written, count),
+        .fused = fusion(arena, entry, planning),
         .promised = share_saved(choice->present_ns, choice->best_ns),
         .tried = choice->tried,
         .is_best = choice->is_best,

@@ -182,5 +182,5 @@ enum chain_fusion preprocess_chain_fusion_of(struct chain *chain, size_t written
         return CHAIN_ABSORBED;
     while (first < chain->end && chain->step[first].loop_end <= place)
         first = chain->step[first].loop_end;
-    return first < place ? CHAIN_IN_LOOP : CHAIN_ALONE;
+    return first < place && place < chain->end ? CHAIN_IN_LOOP : CHAIN_ALONE;
 }

@@ -108,8 +108,10 @@ def test_a_cheaper_order_makes_the_same_models():
     assert plan["promised"] > 0.05 and plan["all_orders"], plan
     fixed = plan_of(written)
     assert fixed["state"] == "fixed" and not any(one["moved"] for one in fixed["operators"]), fixed
+    fused = {one["operator"]: one["fused"] for one in fixed["operators"]}
+    assert fused["lower_case"] == fused["truncate"] == "loop" and fused["tokenize_words"] is None, fixed
     page = written.weir("plan")
-    assert "plan.order says as_written" in page, page
+    assert "plan.order says as_written" in page and "in its loop" in page, page
     told = as_written.of("plan")
     assert [one["run"] for one in told] == [one["run"] for one in as_written.of("training_finished")], told
     again = json.loads(written.weir("plan", str(told[0]["run"]), "--json"))
