@@ -3,6 +3,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "orchestrator/config/extent.h"
 #include "orchestrator/config/labels.h"
 #include "orchestrator/config/parse.h"
 #include "orchestrator/platform/platform.h"
@@ -64,10 +65,12 @@ static void append_json(const json_t *json, struct weir_buf *out)
     weir_buf_append_text(out, text != NULL ? text : "");
 }
 
-/* The model, the loss and the metrics against the tensors and labels that there are. */
+/* The model, the loss and the metrics against the tensors and labels that there are, triggers and evaluations against
+ * the samples. */
 static void check_training(const struct checking *checking, struct weir_bytes text, json_t *tensors,
-                           json_t *labels)
+                           const json_t *data)
 {
+    json_t *labels = json_object_get(data, "labels");
     struct weir_error err;
     WEIR_AUTO_BUF found = {0};
     WEIR_AUTO_BUF out = {0};
@@ -76,8 +79,11 @@ static void check_training(const struct checking *checking, struct weir_bytes te
     append_json(both, &found);
     json_decref(both);
     look(checking, "trainer", weir_buf_view(&found), &out);
-    if (orchestrator_config_parse(checking->file, text, &config, &err) == WEIR_OK)
-        orchestrator_config_judge(config, labels, checking->all);
+    if (orchestrator_config_parse(checking->file, text, &config, &err) != WEIR_OK)
+        return;
+    orchestrator_config_judge(config, labels, checking->all);
+    if (checking->all->status == WEIR_OK)
+        orchestrator_extent_judge(config, json_object_get(data, "datasets"), checking->all);
 }
 
 /* A folder for what storage copies of the data, which both who looks at it can use; NULL: none can be made. */
@@ -121,7 +127,7 @@ static void check_data(const struct checking *checking, struct weir_bytes text,
     look_at_records(checking, shown == NULL, &found, &tried);
     json_t *tensors = json_object_get(tried, "tensors");
     check_training(checking, text, tensors != NULL ? tensors : json_object_get(plan, "tensors"),
-                   json_object_get(found, "labels"));
+                   found);
     if (shown != NULL && tried != NULL)
         append_json(json_object_get(tried, "shown"), shown);
     json_decref(plan);

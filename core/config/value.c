@@ -20,6 +20,16 @@ static const struct unit DURATIONS[] = {
     {"s", INT64_C(1000000)},
     {"ms", INT64_C(1000)},
     {"us", INT64_C(1)},
+    {"week", INT64_C(7) * 24 * 3600 * 1000000},
+    {"weeks", INT64_C(7) * 24 * 3600 * 1000000},
+    {"day", INT64_C(24) * 3600 * 1000000},
+    {"days", INT64_C(24) * 3600 * 1000000},
+    {"hour", INT64_C(3600) * 1000000},
+    {"hours", INT64_C(3600) * 1000000},
+    {"minute", INT64_C(60) * 1000000},
+    {"minutes", INT64_C(60) * 1000000},
+    {"second", INT64_C(1000000)},
+    {"seconds", INT64_C(1000000)},
 };
 
 static const struct unit SIZES[] = {
@@ -75,7 +85,7 @@ static bool parse_f64(const char *text, double *ret_value)
     return true;
 }
 
-/* Digits, then one of the units. */
+/* Digits, then one of the units, after a space if there is one. */
 static bool parse_with_unit(const char *text, const struct unit *units, size_t count,
                             int64_t *ret_value)
 {
@@ -86,6 +96,7 @@ static bool parse_with_unit(const char *text, const struct unit *units, size_t c
     long long number = strtoll(text, &end, 10);
     if (errno != 0)
         return false;
+    end += *end == ' ' && end[1] != '\0';
     for (size_t i = 0; i < count; i++) {
         int64_t value;
         if (strcmp(end, units[i].name) != 0)

@@ -252,6 +252,13 @@ static enum weir_status check_gpus(const struct orchestrator_config *config,
 static enum weir_status check_start_from(const char *start_from, const struct weir_yaml_node *node,
                                          struct weir_error *err)
 {
+    static const char *const WORDS[] = {"previous", "scratch", NULL};
+    const char *word = cfg_nearest(start_from, WORDS), *dash = strrchr(start_from, '-');
+    bool is_model = dash != NULL && strpbrk(dash, "0123456789") != NULL;
+
+    if (word != NULL && strcmp(word, start_from) != 0 && !is_model)
+        return weir_yaml_fail(node, err, "training.start_from: found '%s' (did you mean %s?)",
+                              start_from, word);
     if (start_from[0] == '/' || strchr(start_from, '/') == NULL)
         return WEIR_OK;
     return weir_yaml_fail(node, err,

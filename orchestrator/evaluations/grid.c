@@ -14,6 +14,10 @@ enum weir_status orchestrator_grid_init(struct grid *grid, const struct grid_opt
     if (status == WEIR_OK)
         status =
             orchestrator_moment_read(weir_yaml_get(node, "to"), "to", options->to, &grid->to, err);
+    if (status == WEIR_OK && grid->from >= grid->to)
+        return weir_yaml_fail(weir_yaml_get(node, "to"), err,
+                              "to: expected a time after from, %.40s, found '%.40s'", options->from,
+                              options->to);
     return status;
 }
 

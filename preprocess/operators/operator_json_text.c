@@ -75,6 +75,26 @@ static bool add_text(struct state *state, size_t field, struct weir_buf *values,
     return true;
 }
 
+/* Returns the kind of a value that is no text, for people. */
+static const char *name_of(struct weir_bytes raw)
+{
+    switch (raw.at == NULL ? '\0' : raw.at[0]) {
+    case '\0':
+        return "nothing";
+    case 'n':
+        return "null";
+    case 't':
+    case 'f':
+        return "true or false";
+    case '[':
+        return "a list";
+    case '{':
+        return "an object";
+    default:
+        return "a number";
+    }
+}
+
 /* A row that fails is left empty. */
 static void read_row(void *owner, struct operator_call *call, size_t row)
 {
@@ -89,8 +109,9 @@ static void read_row(void *owner, struct operator_call *call, size_t row)
     }
     for (size_t i = 0; i < state->count; i++) {
         if (!add_text(state, i, values, begin)) {
-            preprocess_operator_fail_row(call, row, "field '%s': expected a string",
-                                         state->fields[i]);
+            preprocess_operator_fail_row(call, row, "field '%s': found %s, expected a string",
+                                         state->fields[i],
+                                         name_of(weir_json_found(state->json, i)));
             values->size = begin;
             return;
         }

@@ -197,6 +197,8 @@ enum weir_status storage_time_declared(struct declaration *d, const char *datase
 
 /* ---- label ---- */
 
+enum { CLASSES_COMPARED = 1000 /* with those that follow: a list by hand is shorter */ };
+
 static enum weir_status read_classes(struct declaration *d, const struct place_section *place,
                                      const char *path, struct weir_error *err)
 {
@@ -210,9 +212,16 @@ static enum weir_status read_classes(struct declaration *d, const struct place_s
         return weir_yaml_fail(place->classes, err,
                               "%s.classes: expected stream or a list of at least two names", path);
     for (size_t i = 0; i < count; i++) {
-        if (weir_yaml_text(weir_yaml_at(place->classes, i)) == NULL)
-            return weir_yaml_fail(weir_yaml_at(place->classes, i), err,
-                                  "%s.classes: expected a name", path);
+        const struct weir_yaml_node *item = weir_yaml_at(place->classes, i);
+        const char *name = weir_yaml_text(item);
+
+        if (name == NULL)
+            return weir_yaml_fail(item, err, "%s.classes: expected a name", path);
+        for (size_t j = 0; j < i && j < CLASSES_COMPARED; j++) {
+            if (weir_str_equal(weir_yaml_text(weir_yaml_at(place->classes, j)), name))
+                return weir_yaml_fail(item, err, "%s.classes: '%.80s' stands there twice", path,
+                                      name);
+        }
     }
     d->classes = place->classes;
     return WEIR_OK;

@@ -154,6 +154,34 @@ static bool is_class_name(struct weir_bytes name)
     return true;
 }
 
+static int lower(int character)
+{
+    return character >= 'A' && character <= 'Z' ? character + ('a' - 'A') : character;
+}
+
+static bool is_near(struct weir_bytes name, const char *class_name)
+{
+    if (strlen(class_name) != name.size)
+        return false;
+    for (size_t i = 0; i < name.size; i++)
+        if (lower(name.at[i]) != lower((unsigned char)class_name[i]))
+            return false;
+    return true;
+}
+
+/* Returns what the declared classes are called, or that one of them is meant. */
+static const char *expected_class(const struct intake *intake, struct weir_bytes name)
+{
+    struct weir_bytes bare = storage_intake_trim(name);
+
+    if (intake->dataset->declaration->classes == NULL)
+        return "a class name: UTF-8 of 1 to 256 bytes, no control characters";
+    for (size_t i = 0; i < intake->dataset->class_count && bare.size > 0; i++)
+        if (is_near(bare, intake->dataset->classes[i]))
+            return "one of the declared classes: but for spaces or capital letters it is one";
+    return "one of the declared classes";
+}
+
 static bool convert_class(const struct intake *intake, const struct format_value *value,
                           int64_t *ret_label, char *reason)
 {
@@ -172,8 +200,7 @@ static bool convert_class(const struct intake *intake, const struct format_value
     }
     snprintf(reason, REASON_MAX, "label: found %s, expected %s",
              value->kind == FORMAT_ABSENT ? "none" : quote(intake, name, quoted),
-             d->classes != NULL ? "one of the declared classes"
-                                : "a class name: UTF-8 of 1 to 256 bytes, no control characters");
+             expected_class(intake, name));
     return false;
 }
 

@@ -73,6 +73,22 @@ static void add_records(const struct preview *preview, json_t *files, json_t *re
     }
 }
 
+/* Number of samples, and the times of the first and of the last. */
+static void add_extent(const struct preview *preview, json_t *dataset)
+{
+    const struct batch *batch = preview->batch;
+    const int64_t *times = batch->columns[BATCH_TIME];
+    int64_t first = INT64_MAX, last = INT64_MIN;
+
+    for (size_t i = 0; i < batch->row_count; i++) {
+        first = times[i] < first ? times[i] : first;
+        last = times[i] > last ? times[i] : last;
+    }
+    json_object_set_new(dataset, "samples", json_integer((json_int_t)batch->row_count));
+    json_object_set_new(dataset, "first", json_integer(first));
+    json_object_set_new(dataset, "last", json_integer(last));
+}
+
 static json_t *dataset_json(const struct preview *preview, const struct declaration *d)
 {
     const struct dataset *dataset = preview->dataset;
@@ -81,14 +97,17 @@ static json_t *dataset_json(const struct preview *preview, const struct declarat
     add_records(preview, files, records);
     for (size_t i = 0; i < dataset->class_count; i++)
         json_array_append_new(classes, text_json(dataset->classes[i]));
-    return json_pack("{ss,so,sb,sb,sb,sb,ss,ss,so,so,so}", "name", dataset->name, "path",
-                     text_json(preview->declared.source.path), "counts_lines",
-                     preview->declared.format->counts_lines, "is_one_sample",
-                     preview->declared.format->is_one_sample, "gives_samples", d->updates == NULL,
-                     "is_whole", preview->is_whole, "columns",
-                     dataset->columns != NULL ? dataset->columns : "", "kind",
-                     WEIR_LABEL_KIND_NAMES[preview->declared.label_kind], "classes", classes,
-                     "files", files, "records", records);
+    json_t *json = json_pack("{ss,so,sb,sb,sb,sb,ss,ss,so,so,so}", "name", dataset->name, "path",
+                             text_json(preview->declared.source.path), "counts_lines",
+                             preview->declared.format->counts_lines, "is_one_sample",
+                             preview->declared.format->is_one_sample, "gives_samples",
+                             d->updates == NULL, "is_whole", preview->is_whole, "columns",
+                             dataset->columns != NULL ? dataset->columns : "", "kind",
+                             WEIR_LABEL_KIND_NAMES[preview->declared.label_kind], "classes",
+                             classes, "files", files, "records", records);
+
+    add_extent(preview, json);
+    return json;
 }
 
 /* ---- labels ---- */

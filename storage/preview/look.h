@@ -8,7 +8,7 @@
  *
  *     {"datasets": [{"name", "path", "counts_lines", "is_one_sample", "gives_samples", "is_whole",
  *                    "columns": "a\nb\n", "kind", "classes": [name, …], "files": [[folder, path], …],
- *                    "records": [[file, offset, length, time, label], …]}],
+ *                    "samples", "first", "last", "records": [[file, offset, length, time, label], …]}],
  *      "labels": [{"dataset", "kind", "classes", "width", "is_whole", "seen": [[label, count, place], …]}]}
  *
  * Times are in microseconds; a label is a number, or null where it is a vector, none, or comes later. Of what was found

@@ -299,7 +299,7 @@ EACH = [  # kind, changes of the pipeline file, changes of the data, what the on
     ("lines", [("mark.name", "mark.nam")], [], LABEL + r"200 of 200: DATA/a\.jsonl:1: label: found none, .*; its fields: ts, id, text, mark"),
     ("lines", [("field: id", "field: key")], [], r"datasets\[0\]\.key: DATA/a\.jsonl: found none in 200 of 200 records, .*; its fields: ts, id, text, mark"),
     ("lines", [("field: text", "field: txt")], [], OPERATORS + r"json_text: 200 of 200: DATA/a\.jsonl:1: .*'txt'.*"),
-    ("lines", [], [swap("a.jsonl", '"text": "word1 and more"', '"text": 7')], OPERATORS + r"json_text: 23 of 200: DATA/a\.jsonl:2: field 'text': expected a string.*"),
+    ("lines", [], [swap("a.jsonl", '"text": "word1 and more"', '"text": 7')], OPERATORS + r"json_text: 23 of 200: DATA/a\.jsonl:2: field 'text': found a number, expected a string.*"),
     ("lines", [], [swap("a.jsonl", '{"ts": 1600000007', '{"ts" 1600000007'), swap("a.jsonl", '{"ts": 1600000008', '{"ts" 1600000008'), swap("a.jsonl", '{"ts": 1600000009', '{"ts" 1600000009')],
      SOURCE + r"3 of 200: DATA/a\.jsonl:8: .*at column \d+, expected one object a line"),
     ("lines", [], [add("a.jsonl", "[" + ",".join(lines()["a.jsonl"].splitlines()) + "]\n")], SOURCE + r"DATA/a\.jsonl:1: .*expected one object a line"),
@@ -317,6 +317,14 @@ EACH = [  # kind, changes of the pipeline file, changes of the data, what the on
     ("lines", [], [swap("a.jsonl", '"ts": 16', '"ts": "some day", "tt": 16')], TIME + r"200 of 200: DATA/a\.jsonl:1: time 'ts': found \"aaaa aaa\" .*"),
     ("lines", [("{field: mark.name, classes: stream}", "{field: id}"), ("softmax", "squared")], [],
      r"evaluation\.metrics: found accuracy, which compares classes, and labels of dataset 'd' are numbers, 2 for example \(DATA/a\.jsonl:3\).*"),
+    ("lines", [("mark.name, classes: stream", "mark.name, classes: [A, B, C]")], [],
+     LABEL + r"200 of 200: DATA/a\.jsonl:1: label: found 'a', expected one of the declared classes: but for spaces or capital letters it is one"),
+    ("lines", [], [each("a.jsonl", lambda row: row | {"ts": (1600000000 + row["id"]) * 10**9})],
+     TIME + r"200 of 200: DATA/a\.jsonl:1: time 'ts': found \"9+\" .*; `unit` says what a number counts: s, ms, us, ns"),
+    ("lines", [], [each("a.jsonl", lambda row: row | {"text": None})], OPERATORS + r"json_text: 200 of 200: DATA/a\.jsonl:1: field 'text': found null, .*"),
+    ("lines", [("loss: softmax", "loss: softmax, start_from: previuos")], [], r"training\.start_from: found 'previuos' \(did you mean previous\?\)"),
+    ("lines", [("classes: stream", "classes: [a, b, a]")], [], r"datasets\[0\]\.label\.classes: 'a' stands there twice"),
+    ("lines", [("every: 1 month", "every: 1 month, from: 2020-09-14, to: 2020-09-14")], [], r"to: expected a time after from, 2020-09-14, found '2020-09-14'"),
     # pictures
     ("pictures", [("    - {op: resize, size: [8, 8]}\n", "")], [], OPERATORS + r"normalize: column picture holds pictures of any size, .*"),
     ("pictures", [("from: folder,", "from: folder, depth: 2,")], [], LABEL + r"20 of 20: DATA/cat/00\.png: label: found none, .*"),
@@ -521,6 +529,18 @@ def test_what_is_submitted_is_looked_at_as_before_a_run(folder):
     said = done.stdout + done.stderr
     assert done.returncode == 2 and "'lable' among 6" in said and "not submitted" in said, done
     assert "2020-01-01" not in said and not (folder / "nobody").exists(), done
+
+
+def test_what_never_comes_about_is_remarked(folder):
+    """All of the data is there, and no trigger or evaluation comes of it: a file that may be meant so."""
+    answer = check(folder, "lines", [("samples: 100", "samples: 201")], [])
+    assert answer["valid"] and [line.split(": ", 1)[1] for line in answer["lines"]] == [
+        "trigger.samples: found 201, and the datasets hold 200 samples: nothing will be trained"], answer
+    times = "samples are from 2020-09-13T12:26:40Z to 2020-09-13T12:29:59Z: nothing will be evaluated"
+    for key, time in (("from", "2021-01-01"), ("to", "2020-09-01")):
+        answer = check(folder, "lines", [("every: 1 month", f"every: 1 month, {key}: {time}")], [])
+        assert answer["valid"] and [line.split(": ", 1)[1] for line in answer["lines"]] == [f"evaluation.{key}: found {time}, and {times}"], answer
+    assert check(folder, "lines", [("samples: 100", "samples: 200")], [])["lines"] == []
 
 
 def test_nothing_is_written(folder):

@@ -95,7 +95,7 @@ def test_records_that_no_operator_can_read_are_refused_before_anything_is_create
     pipeline = broken(lab, "field: text}", "field: body}")
     run = Run(pipeline, lab.folder / "misread").finish(expect=2)
     (error,) = [e["error"] for e in run.of("error")]
-    assert "preprocess.operators: json_text: " in error and "part0.jsonl:1: field 'body': expected a string" in error, error
+    assert "preprocess.operators: json_text: " in error and "part0.jsonl:1: field 'body': found nothing, expected a string" in error, error
     assert not (lab.folder / "misread").exists()
 
 
@@ -111,7 +111,7 @@ def test_a_set_that_no_operator_can_read_fails_with_what_is_wrong_with_a_sample(
     pipeline.write_text(text.replace("training: {", "training: {retries: 0, "))
     run = Run(pipeline, lab.folder / "misread").finish(expect=1)
     (error,) = [e["error"] for e in run.of("error")]
-    assert "nothing to train on" in error and "of one sample: json_text: field 'text': expected a string" in error, error
+    assert "nothing to train on" in error and "of one sample: json_text: field 'text': found nothing, expected a string" in error, error
     assert "trainer-1" not in error, error  # the line of a log is no sentence
 
 

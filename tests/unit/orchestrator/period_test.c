@@ -34,6 +34,10 @@ static void periods_are_read_in_words_and_units(void **state)
     assert_int_equal(period_of("90s").us, 90 * INT64_C(1000000));
     assert_int_equal(period_of("1d").us, INT64_C(86400000000));
     assert_int_equal(period_of("1d").months, 0);
+    assert_int_equal(period_of("1 day").us, period_of("1d").us);
+    assert_int_equal(period_of("2 weeks").us, period_of("2w").us);
+    assert_int_equal(period_of("90 seconds").us, period_of("90s").us);
+    assert_int_equal(period_of("1 day at 03:00").at_us, period_of("1d at 03:00").at_us);
 }
 
 static void what_is_no_period_is_refused_with_examples(void **state)
