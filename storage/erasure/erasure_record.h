@@ -499,8 +499,10 @@ enum weir_status storage_verify_step(struct eraser *eraser, struct erasure_recor
                                      struct weir_error *err) WEIR_MUST_USE;
 /* After an attempt that found something, or could not look everywhere, comes another one, for nothing is verified
  * that was not looked at. Returns the requests that something was found of, as an open erasure of their own that waits;
- * NULL: none, or all of them wait. */
-struct erasure_record *storage_verify_part(struct erasure_record *erasure);
+ * NULL: none, or all of them wait. With `is_other_unscrubbed` a find may be what they have in common with records that
+ * are still to be overwritten: then it is no trouble yet. */
+struct erasure_record *storage_verify_part(struct erasure_record *erasure,
+                                           bool is_other_unscrubbed);
 /* Between two attempts, until failing.again_ms. */
 bool storage_verify_waits(const struct erasure_record *erasure, int64_t now_ms);
 /* Inside the caller's transaction: some of its requests are verified. */

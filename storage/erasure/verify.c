@@ -279,12 +279,12 @@ static void start_again(struct erasure_record *erasure)
     storage_page_rewind(erasure);
 }
 
-/* The log does not name the file: its name may be a person's. Takes `trouble` over. */
+/* The log does not name the file: its name may be a person's. Takes `trouble` over; NULL: there is none to speak of. */
 static void try_again_later(struct erasure_record *erasure, char *trouble)
 {
     struct failing *failing = &erasure->failing;
 
-    if (failing->trouble == NULL)
+    if (failing->trouble == NULL && trouble != NULL)
         weir_log(WEIR_LOG_ERROR, "erasures not verified, which is tried again",
                  "erasures=%zu first=%" PRIu64 " found=%" PRIu64 " unread=%" PRIu64
                  " see=\"weir erase status %" PRIu64 "\"",
@@ -297,14 +297,17 @@ static void try_again_later(struct erasure_record *erasure, char *trouble)
     failing->again_ms = weir_now_ms() + failing->pause_ms;
 }
 
-static char *take_trouble(struct erasure_record *erasure)
+static char *take_trouble(struct erasure_record *erasure, bool is_other_unscrubbed)
 {
-    char *trouble = WEIR_TAKE(erasure->attempt.trouble);
+    char *trouble;
 
+    if (is_other_unscrubbed && erasure->attempt.unread == 0)
+        return NULL;
+    trouble = WEIR_TAKE(erasure->attempt.trouble);
     return trouble != NULL ? trouble : weir_strdup("some of its samples can still be read");
 }
 
-struct erasure_record *storage_verify_part(struct erasure_record *erasure)
+struct erasure_record *storage_verify_part(struct erasure_record *erasure, bool is_other_unscrubbed)
 {
     struct erasure_record *found;
     size_t clean = 0;
@@ -314,12 +317,12 @@ struct erasure_record *storage_verify_part(struct erasure_record *erasure)
     if (erasure->attempt.unread == 0 && clean == erasure->count)
         return NULL;
     if (erasure->attempt.unread > 0 || clean == 0) {
-        try_again_later(erasure, take_trouble(erasure));
+        try_again_later(erasure, take_trouble(erasure, is_other_unscrubbed));
         return NULL;
     }
     found = storage_erasure_record_part(erasure, has_left);
     found->is_sealed = true;
-    try_again_later(found, take_trouble(erasure));
+    try_again_later(found, take_trouble(erasure, is_other_unscrubbed));
     return found;
 }
 

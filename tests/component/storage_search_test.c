@@ -5,6 +5,7 @@
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "storage/reading/use_leases.h"
 #include "tests/support/loop.h"
 
 #include <dirent.h>
@@ -119,6 +120,54 @@ static void words_in_a_row_keep_an_erasure_from_being_verified(void **state)
     weir_test_postgres_sql(&lab.postgres, "CHECKPOINT");
     assert_int_equal(storage_lab_await_erasure(&lab, erasure, "verified").found, 0);
     weir_test_postgres_sql(&lab.postgres, "ALTER SYSTEM RESET wal_recycle");
+}
+
+/* A holder that knows of the erasures up to `epoch`. */
+static void hold(uint64_t epoch)
+{
+    const struct msg_hold asked = {.holder = "worker-1", .session = 7, .epoch = epoch};
+    struct msg_hold_is answer;
+
+    assert_int_equal(storage_lab_request(&lab, MSG_hold, &asked, MSG_hold_is, &answer), WEIR_OK);
+}
+
+static size_t troubles(void)
+{
+    struct msg_erase_troubles is;
+
+    assert_int_equal(
+        storage_lab_request(&lab, MSG_erase_troubles_request, NULL, MSG_erase_troubles, &is),
+        WEIR_OK);
+    return is.erasures.count;
+}
+
+static void what_waits_to_be_overwritten_for_another_is_no_trouble(void **state)
+{
+    int64_t until_ms;
+    uint64_t erasure;
+
+    (void)state;
+    storage_lab_write(&lab, "a.jsonl",
+                      weir_arena_format(lab.arena,
+                                        "{\"ts\":1,\"user\":\"%s\",\"page\":\"%s\"}\n"
+                                        "{\"ts\":2,\"user\":\"bob\",\"page\":\"%s\"}\n",
+                                        ANNA, WORDS, WORDS));
+    assert_int_equal(storage_lab_declare(&lab, JSONL), WEIR_OK);
+    (void)storage_lab_await(&lab, "clicks", 1);
+    erasure = erase_anna("");
+    hold(1);
+    (void)storage_lab_erase(&lab, "u2", "bob", "tombstoned");
+    until_ms = weir_now_ms() + STORAGE_LEASE_KEPT_MS;
+    while (weir_now_ms() < until_ms) { /* searched again and again, and bob is not in force */
+        hold(1);
+        storage_lab_seal(&lab);
+        weir_loop_step(lab.loop, 10);
+        assert_int_equal(troubles(), 0);
+    }
+    assert_int_equal(storage_lab_await_erasure(&lab, erasure, "scrubbed").verified_us, 0);
+    hold(2);
+    assert_int_equal(storage_lab_await_erasure(&lab, erasure, "verified").found, 0);
+    assert_int_equal(storage_lab_await_erasure(&lab, erasure + 1, "verified").found, 0);
 }
 
 static void how_much_of_each_place_was_searched_is_kept(void **state)
@@ -378,6 +427,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORAGE_CASE(&lab, words_in_a_row_keep_an_erasure_from_being_verified),
+        STORAGE_CASE(&lab, what_waits_to_be_overwritten_for_another_is_no_trouble),
         STORAGE_CASE(&lab, how_much_of_each_place_was_searched_is_kept),
         STORAGE_CASE(&lab, a_cluster_that_cannot_be_looked_at_is_unread),
         STORAGE_CASE(&lab, folders_that_only_look_like_the_cluster_are_searched),
