@@ -301,10 +301,11 @@ static bool try_order(void *owner, const uint8_t *order)
         fail_msg("%s: %s", trial->yaml, err.text);
     preprocess_chain_set_piece(other, PIECES[trial->orders % WEIR_COUNT(PIECES)]);
     compare(trial, other, order);
-    for (size_t i = 1; i <= preprocess_chain_sinkable(trial->test.chain, order); i++) {
-        WEIR_AUTO(chain) sunk = NULL;
-        assert_int_equal(preprocess_chain_sink(other, i, &sunk, &err), WEIR_OK);
-        compare(trial, sunk, order);
+    size_t sunk = trial->orders % (preprocess_chain_sinkable(trial->test.chain, order) + 1);
+    if (sunk > 0) {
+        WEIR_AUTO(chain) cut = NULL;
+        assert_int_equal(preprocess_chain_sink(other, sunk, &cut, &err), WEIR_OK);
+        compare(trial, cut, order);
         trial->sunk++;
     }
     return trial->orders < ORDERS_MAX;
