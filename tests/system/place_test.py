@@ -3,7 +3,9 @@ by whichever way batches come, whoever dies meanwhile. What was chosen, and why,
 
 import os
 import random
+import re
 import subprocess
+from pathlib import Path
 
 from weirlab import Lab, Run, TrainerHunt, assert_clean_audits, binaries, outcome, run_tests, served
 
@@ -58,6 +60,7 @@ preprocess:
 training: {{model: linear, loss: logistic, epochs: {epochs}, seed: 1, digests: true}}
 """
 EVERY, EPOCHS = 40, 60
+GUIDE = Path(__file__).resolve().parents[2] / "docs/guides/place-of-operators.md"
 TCP = 'batches: {listen: "tcp://127.0.0.1:*"}\n'
 LZ4 = 'batches: {listen: "tcp://127.0.0.1:*", compress: lz4}\n'
 
@@ -122,6 +125,10 @@ def places(run):
     return [one["operator"] for one in plan["operators"] if one["place"] == "trainer"], plan["place"]
 
 
+def without_numbers(text):
+    return {re.sub(r"[0-9]+", "N", line) for line in text.splitlines() if re.match("trainers run|a row is|pipeline pictures", line)}
+
+
 def test_pictures_are_finished_in_workers_or_in_trainers():
     pool = pictures("pool")
     expected = run_there(pool)
@@ -156,7 +163,9 @@ def test_trainers_run_the_last_operators_where_that_pays():
     again = run_there(chosen, LZ4)
     told, place = places(again)
     assert told and place["state"] == "pays" and place["saved_ns"] > place["trainer_ns"], place
-    assert place["trainer_cpu_seconds"] > 0 and "a row is 6912 bytes shorter" in chosen.weir("plan"), place
+    page = chosen.weir("plan")
+    assert place["trainer_cpu_seconds"] > 0 and "a row is 6912 bytes shorter" in page, place
+    assert without_numbers(page) == without_numbers(GUIDE.read_text()), page
     for one in (run, again):
         assert digests(one)[0][-2:] == digests(expected)[0], (digests(one), digests(expected))
     chosen.remove()

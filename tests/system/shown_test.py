@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/guides/*.md"))]
 ELSEWHERE = ("my.yaml:",                         # tests/tree/docs_test.py
              "$ weir apply clicks.yaml",         # apply_test.py
+             "pipeline pictures, run",           # place_test.py
              "$ weir datasets remove notes", "pipeline lab2 failed:")  # dataset_alter_test.py
 NOT_PRINTED = ("│", "chosen, factors = ", "do {")  # drawings, code
 COMMAND = re.compile(r"(weir|tail|orchestrator) ")
