@@ -299,6 +299,8 @@ bool storage_erasure_is_open(const struct eraser *eraser, uint64_t number);
 /* together.c: not freed. */
 void storage_erasure_remove(struct erasures *erasures, const struct erasure_record *erasure);
 bool storage_erasure_has_bytes_to_do(const struct erasure_record *erasure);
+/* True while records of any are still to be overwritten, and no file stands in the way of that. */
+bool storage_erasure_is_any_unscrubbed(const struct erasures *erasures);
 /* All whose bytes wait begin together, as soon as fewer than AT_ONCE_MAX are at work, and no more requests come one
  * upon the other. Those that wait for a file do not count. Returns when to call again; 0: when something happens. */
 int64_t storage_erasure_begin_bytes(const struct eraser *eraser, int64_t now_ms);

@@ -534,26 +534,11 @@ static enum weir_status scrub(struct eraser *eraser, struct erasure_record *eras
 
 /* ---- scrubbed -> verified ---- */
 
-/* True while records of others are under tombstones and still to be overwritten, and no file stands in the way of that. */
-static bool is_other_unscrubbed(const struct erasures *erasures)
-{
-    int64_t now_ms = weir_now_ms();
-    bool is_any = false;
-
-    for (size_t i = 0; i < erasures->count && !is_any; i++) {
-        const struct erasure_record *other = erasures->at[i];
-
-        is_any = other->state < WEIR_ERASURE_IN_FORCE ||
-                 (other->state == WEIR_ERASURE_IN_FORCE && !storage_scrub_waits(other, now_ms));
-    }
-    return is_any;
-}
-
 /* Those of which something was found are tried again. */
 static void part_found(struct eraser *eraser, struct erasure_record *erasure)
 {
     struct erasure_record *found =
-        storage_verify_part(erasure, is_other_unscrubbed(eraser->erasures));
+        storage_verify_part(erasure, storage_erasure_is_any_unscrubbed(eraser->erasures));
 
     if (found != NULL)
         add_erasure(eraser->erasures, found);

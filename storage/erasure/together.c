@@ -1,4 +1,5 @@
 /* The choice of erasures that are worked on together, and its time. */
+#include "core/base/clock.h"
 #include "storage/erasure/erasure_record.h"
 #include "storage/erasure/erasure_steps.h"
 
@@ -23,6 +24,20 @@ void storage_erasure_remove(struct erasures *erasures, const struct erasure_reco
 bool storage_erasure_has_bytes_to_do(const struct erasure_record *erasure)
 {
     return erasure->state == WEIR_ERASURE_IN_FORCE || erasure->state == WEIR_ERASURE_SCRUBBED;
+}
+
+bool storage_erasure_is_any_unscrubbed(const struct erasures *erasures)
+{
+    int64_t now_ms = weir_now_ms();
+
+    for (size_t i = 0; i < erasures->count; i++) {
+        const struct erasure_record *erasure = erasures->at[i];
+
+        if (erasure->state < WEIR_ERASURE_IN_FORCE ||
+            (erasure->state == WEIR_ERASURE_IN_FORCE && !storage_scrub_waits(erasure, now_ms)))
+            return true;
+    }
+    return false;
 }
 
 static void take_over(struct erasures *erasures, struct erasure_record *to,
