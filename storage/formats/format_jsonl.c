@@ -1,6 +1,7 @@
 /* Format `jsonl`: one JSON object a line; fields are its members, or members inside of them. A broken
  * line is refused alone. */
 #include "core/base/lines.h"
+#include "storage/formats/compressed.h"
 #include "storage/formats/format.h"
 #include "storage/formats/json_fields.h"
 
@@ -84,10 +85,12 @@ static enum weir_status index_lines(const struct format_input *input, const void
                                     struct format_progress *ret_progress, struct weir_error *err)
 {
     struct format_progress progress = {.record = input->record};
-    struct json_fields members = storage_json_fields_new(fields);
+    struct json_fields members;
 
     (void)options;
-    (void)err;
+    if (input->at == 0 && storage_compressed_refuse("lines", input->window, err) != WEIR_OK)
+        return err->status;
+    members = storage_json_fields_new(fields);
     progress.consumed = input->at == 0 ? weir_text_mark(input->window) : 0;
     index_whole(input, &members, sink, &progress);
     if (input->is_last) {

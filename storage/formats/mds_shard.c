@@ -1,6 +1,8 @@
 /* Mosaic shards: see mds_shard.h. */
 #include "storage/formats/mds_shard.h"
 
+#include "storage/formats/compressed.h"
+
 #include <jansson.h>
 #include <string.h>
 
@@ -127,30 +129,6 @@ static bool are_offsets_right(const struct mds_shard *shard, uint64_t size)
     return storage_mds_shard_offset(shard, shard->samples) <= size;
 }
 
-/* Compressions of shards, as far as their first bytes tell. */
-static const struct {
-    struct weir_bytes magic;
-    const char *found, *expected;
-} COMPRESSED[] = {
-    {{(const uint8_t *)"\x28\xb5\x2f\xfd", 4},
-     "zstd",
-     "it decompressed (zstd -d), or a name that ends in .zstd"},
-    {{(const uint8_t *)"\x1f\x8b", 2}, "gzip", "it decompressed (gzip -d), or written with zstd"},
-    {{(const uint8_t *)"BZh", 3}, "bzip2", "it decompressed (bzip2 -d), or written with zstd"},
-};
-
-static enum weir_status refuse_compressed(struct weir_bytes head, struct weir_error *err)
-{
-    for (size_t i = 0; i < WEIR_COUNT(COMPRESSED); i++) {
-        const struct weir_bytes magic = COMPRESSED[i].magic;
-
-        if (head.size >= magic.size && memcmp(head.at, magic.at, magic.size) == 0)
-            return weir_fail(err, WEIR_INVALID, "found a shard compressed with %s, expected %s",
-                             COMPRESSED[i].found, COMPRESSED[i].expected);
-    }
-    return WEIR_OK;
-}
-
 /* Brotli and snappy have no mark: numbers of such a shard cannot be right, and only its name tells why. */
 enum weir_status storage_mds_shard_read(struct weir_bytes head, uint64_t size,
                                         struct mds_shard *ret_shard, struct weir_error *err)
@@ -161,7 +139,7 @@ enum weir_status storage_mds_shard_read(struct weir_bytes head, uint64_t size,
 
     if (head.size < 8)
         return weir_fail(err, WEIR_INVALID, "found %zu bytes, expected a shard", head.size);
-    status = refuse_compressed(head, err);
+    status = storage_compressed_refuse("a shard", head, err);
     if (status != WEIR_OK)
         return status;
     shard.samples = weir_get_u32(head.at);

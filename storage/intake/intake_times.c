@@ -88,7 +88,7 @@ static void refuse(const struct declaration *d, const struct format_value *value
     if (value->kind == FORMAT_TEXT)
         weir_written_time_suggest(found, &text);
     else if (value->kind != FORMAT_ABSENT && value->kind != FORMAT_TRUTH && d->written.count == 0)
-        weir_buf_append_text(&text, "; `unit` says what a number counts: s, ms, us, ns");
+        weir_buf_append_text(&text, "; `unit` says what a number counts: s, ms, us, ns, excel");
     snprintf(reason, INTAKE_REASON_MAX, "%s", weir_buf_text(&text));
 }
 

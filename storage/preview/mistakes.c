@@ -174,7 +174,7 @@ static void note_times(const struct preview *preview)
     weir_time_format(last, to);
     cfg_note_at(preview->complaints, WEIR_OK, storage_preview_place(preview, "time"),
                 "%s.time: samples from %s to %s: is that when they happened? `unit` says what a "
-                "number counts: s, ms, us, ns",
+                "number counts: s, ms, us, ns, excel",
                 preview->path, from, to);
 }
 

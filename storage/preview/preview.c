@@ -2,6 +2,7 @@
 #include "storage/preview/preview.h"
 
 #include "core/base/file.h"
+#include "core/base/lines.h"
 #include "core/base/memory.h"
 #include "storage/files/expand.h"
 #include "storage/files/file_window.h"
@@ -87,6 +88,37 @@ static bool has_columns(struct preview *preview, const char *path, const struct 
     return has_all;
 }
 
+/* True for a line with what often stands between columns. */
+static bool has_delimiter(struct weir_bytes line)
+{
+    bool has = false;
+
+    for (size_t i = 0; i < line.size; i++)
+        has = has || (line.at[i] != 0 && strchr(";\t|,", line.at[i]) != NULL);
+    return has;
+}
+
+/* True when a column is called like a fraction or a time, and none like a field that is declared: it is a record.
+ * Columns without names are called 1, 2, 3. */
+static bool is_record(const struct declaration *d, const char *names)
+{
+    bool has_value = false;
+
+    for (const char *name = names; *name; name += strcspn(name, "\n") + 1) {
+        size_t digits = strspn(name, "0123456789");
+
+        has_value = has_value || (digits > 0 && strchr("-.:/", name[digits]) != NULL);
+        for (int i = 0; i < FORMAT_ROLES; i++) {
+            const struct format_field *field = &d->fields.each[i];
+            size_t size = field->from == FORMAT_NAMED ? strlen(field->name) : 0;
+
+            if (size > 0 && strncmp(name, field->name, size) == 0 && name[size] == '\n')
+                return false;
+        }
+    }
+    return has_value;
+}
+
 /* Reads the names of the columns, which count whether those that are declared are among them or not. False, with a
  * complaint, when there are none: then it is of no use to look for one after the other. */
 static bool read_columns(struct preview *preview, const char *path,
@@ -99,16 +131,21 @@ static bool read_columns(struct preview *preview, const char *path,
     enum weir_status status = d->format->columns(input, d->options, &NONE, &columns, &err);
     const char *names = weir_buf_text(&columns);
     bool is_single = columns.size > 0 && strchr(names, '\n') == names + columns.size - 1;
+    struct weir_bytes line = weir_bytes(input->head.at, weir_line(input->head));
 
     if (status == WEIR_OK && memchr(input->head.at, '\n', input->head.size) == NULL &&
         memchr(input->head.at, '\r', input->head.size) != NULL)
         status = weir_fail(&err, WEIR_INVALID,
                            "line 1: found lines that end with CR alone, expected a line feed");
-    else if (status == WEIR_OK && is_single && strpbrk(names, ";\t|,") != NULL)
+    else if (status == WEIR_OK && is_single && has_delimiter(line))
         status = weir_fail(&err, WEIR_INVALID,
                            "line 1: found a single column, '%.*s', expected several: "
                            "source.delimiter says what stands between them",
                            (int)columns.size - 1, names);
+    else if (status == WEIR_OK && is_record(d, names))
+        status = weir_fail(&err, WEIR_INVALID,
+                           "line 1: found a record, expected names of columns: source.header: "
+                           "false and source.columns name them where the file does not");
     if (status != WEIR_OK)
         complain_of_file(preview, path, "source", err.text);
     else if (preview->dataset->columns == NULL && columns.size > 0)

@@ -4,6 +4,7 @@ platform, no Postgres."""
 
 import contextlib
 import functools
+import gzip
 import json
 import os
 import pwd
@@ -253,6 +254,10 @@ EACH = [  # kind, changes of the pipeline file, changes of the data, what the on
     ("table", [], [swap("a.csv", "ts,user,x,y", "ts,user,x,x")], OPERATORS + r"csv_fields: found .*'[xy]'.*"),
     ("table", [('"*.csv",', '"*.csv", delimiter: ";",')], [], SOURCE + r"DATA/a\.csv: line 1: found a single column, .*: source\.delimiter .*"),
     ("table", [], [add("b.csv", "user,ts,x,y,kind,label\nu1,2020-01-01,1,2,k1,good\n")], SOURCE + r"DATA/b\.csv: line 1: found the columns .*"),
+    ("table", [], [swap("a.csv", ",", "\t")], SOURCE + r"DATA/a\.csv: line 1: found a single column, 'ts\?user\?.*: source\.delimiter .*"),
+    ("table", [], [lambda data: add("a.csv", gzip.compress(data["a.csv"].encode()))(data)],
+     SOURCE + r"DATA/a\.csv: found a table compressed with gzip, expected it decompressed \(gzip -d\), or written with zstd"),
+    ("table", [], [swap("a.csv", "ts,user,x,y,kind,label\n", "")], SOURCE + r"DATA/a\.csv: line 1: found a record, expected names of columns: source\.header: .*"),
     # records
     ("table", [], [swap("a.csv", ",k1,", ",k1,k2,")], SOURCE + r"40 of 200: DATA/a\.csv:3: found 7 fields, expected 6 as in the header"),
     ("table", [], [swap("a.csv", "2020-01-05", "05/01/2020")], TIME + r"7 of 200: DATA/a\.csv:6: time 'ts': found \"99/99/9999\" .*expected RFC 3339.*"),
@@ -320,11 +325,13 @@ EACH = [  # kind, changes of the pipeline file, changes of the data, what the on
     ("lines", [("mark.name, classes: stream", "mark.name, classes: [A, B, C]")], [],
      LABEL + r"200 of 200: DATA/a\.jsonl:1: label: found 'a', expected one of the declared classes: but for spaces or capital letters it is one"),
     ("lines", [], [each("a.jsonl", lambda row: row | {"ts": (1600000000 + row["id"]) * 10**9})],
-     TIME + r"200 of 200: DATA/a\.jsonl:1: time 'ts': found \"9+\" .*; `unit` says what a number counts: s, ms, us, ns"),
+     TIME + r"200 of 200: DATA/a\.jsonl:1: time 'ts': found \"9+\" .*; `unit` says what a number counts: s, ms, us, ns, excel"),
     ("lines", [], [each("a.jsonl", lambda row: row | {"text": None})], OPERATORS + r"json_text: 200 of 200: DATA/a\.jsonl:1: field 'text': found null, .*"),
     ("lines", [("loss: softmax", "loss: softmax, start_from: previuos")], [], r"training\.start_from: found 'previuos' \(did you mean previous\?\)"),
     ("lines", [("classes: stream", "classes: [a, b, a]")], [], r"datasets\[0\]\.label\.classes: 'a' stands there twice"),
     ("lines", [("every: 1 month", "every: 1 month, from: 2020-09-14, to: 2020-09-14")], [], r"to: expected a time after from, 2020-09-14, found '2020-09-14'"),
+    ("lines", [], [lambda data: add("a.jsonl", gzip.compress(data["a.jsonl"].encode()))(data)],
+     SOURCE + r"DATA/a\.jsonl: found lines compressed with gzip, expected it decompressed.*"),
     # pictures
     ("pictures", [("    - {op: resize, size: [8, 8]}\n", "")], [], OPERATORS + r"normalize: column picture holds pictures of any size, .*"),
     ("pictures", [("from: folder,", "from: folder, depth: 2,")], [], LABEL + r"20 of 20: DATA/cat/00\.png: label: found none, .*"),

@@ -1,0 +1,36 @@
+/* See compressed.h. */
+#include "storage/formats/compressed.h"
+
+#include "core/base/memory.h"
+
+#include <string.h>
+
+static const struct {
+    struct weir_bytes magic;
+    const char *found, *expected;
+} COMPRESSED[] = {
+    {{(const uint8_t *)"\x28\xb5\x2f\xfd", 4},
+     "zstd",
+     "it decompressed (zstd -d), or a name that ends in .zst or .zstd, and import: copy"},
+    {{(const uint8_t *)"\x1f\x8b", 2}, "gzip", "it decompressed (gzip -d), or written with zstd"},
+    {{(const uint8_t *)"BZh", 3}, "bzip2", "it decompressed (bzip2 -d), or written with zstd"},
+    {{(const uint8_t *)"\xfd"
+                       "7zXZ",
+      5},
+     "xz",
+     "it decompressed (xz -d), or written with zstd"},
+    {{(const uint8_t *)"PK\x03\x04", 4}, "zip", "what is in it as files (unzip)"},
+};
+
+enum weir_status storage_compressed_refuse(const char *what, struct weir_bytes head,
+                                           struct weir_error *err)
+{
+    for (size_t i = 0; i < WEIR_COUNT(COMPRESSED); i++) {
+        const struct weir_bytes magic = COMPRESSED[i].magic;
+
+        if (head.size >= magic.size && memcmp(head.at, magic.at, magic.size) == 0)
+            return weir_fail(err, WEIR_INVALID, "found %s compressed with %s, expected %s", what,
+                             COMPRESSED[i].found, COMPRESSED[i].expected);
+    }
+    return WEIR_OK;
+}
