@@ -338,15 +338,29 @@ struct weir_strs preprocess_dispatcher_endpoints(const struct dispatcher *dispat
     return (struct weir_strs){.at = endpoints, .count = count};
 }
 
-void preprocess_dispatcher_hint(struct dispatcher *dispatcher, uint64_t job)
+enum { ANNOUNCED_MAX = 8 /* workers: a small job has no use for more, and they all ask at once */ };
+
+/* Sends the hint to at most so many workers of the crew: it may be lost, for all of it is found out in time. */
+static void push_hint(struct dispatcher *dispatcher, const struct msg_worker_hint *hint,
+                      size_t most)
 {
     const struct pool *pool = &dispatcher->pool;
-    const struct msg_worker_hint hint = {.job = job};
-    size_t first = preprocess_pool_crew_of(pool, job);
-
-    for (size_t i = first; i < first + POOL_CREW && i < pool->count; i++) {
-        if (preprocess_pool_is_heard(pool, i, weir_loop_now_ms(dispatcher->loop)))
-            (void)weir_rpc_push(dispatcher->server, &pool->worker[i].route, MSG_worker_hint, &hint,
-                                NULL); /* or it beats at its time */
+    size_t first = preprocess_pool_crew_of(pool, hint->job);
+    for (size_t i = first; i < first + POOL_CREW && i < pool->count && most > 0; i++) {
+        if (!preprocess_pool_is_heard(pool, i, weir_loop_now_ms(dispatcher->loop)))
+            continue;
+        (void)weir_rpc_push(dispatcher->server, &pool->worker[i].route, MSG_worker_hint, hint,
+                            NULL);
+        most--;
     }
+}
+
+void preprocess_dispatcher_hint(struct dispatcher *dispatcher, uint64_t job)
+{
+    push_hint(dispatcher, &(struct msg_worker_hint){.job = job}, POOL_CREW);
+}
+
+void preprocess_dispatcher_announce(struct dispatcher *dispatcher, uint64_t job)
+{
+    push_hint(dispatcher, &(struct msg_worker_hint){.job = job, .early = true}, ANNOUNCED_MAX);
 }

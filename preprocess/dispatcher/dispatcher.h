@@ -119,6 +119,8 @@ struct weir_strs preprocess_dispatcher_endpoints(const struct dispatcher *dispat
 
 /* Has the workers in the job's crew beat at once. */
 void preprocess_dispatcher_hint(struct dispatcher *dispatcher, uint64_t job);
+/* Has the first of them plan the job while its consumer is still on its way. */
+void preprocess_dispatcher_announce(struct dispatcher *dispatcher, uint64_t job);
 
 /* pending_replies.c: group commit. The answer to a message of a consumer: at once, or if it has changed what must
  * survive, together with the others of this round once all of that is stored. */

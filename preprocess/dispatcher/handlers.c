@@ -90,11 +90,13 @@ static void on_job_open(void *state, struct weir_request *request)
         refuse(request, &err);
         return;
     }
-    if (entry->job.fitting)
-        preprocess_dispatcher_hint(state, entry->number);
     reply(request, MSG_job_opened,
           &(struct msg_job_opened){.samples = entry->plan.geometry.samples,
                                    .batches = preprocess_batches(&entry->plan.geometry)});
+    if (entry->job.fitting)
+        preprocess_dispatcher_hint(state, entry->number);
+    else
+        preprocess_dispatcher_announce(state, entry->number);
     preprocess_dispatcher_let_go(entry);
 }
 

@@ -206,6 +206,25 @@ struct worker_job *preprocess_worker_job_slot(struct worker *worker, uint64_t nu
     return spare;
 }
 
+static void describe(struct worker_job *job)
+{
+    if (job->is_requesting || job->used_ms < job->retry_ms)
+        return;
+    job->is_requesting = true;
+    weir_rpc_call(job->worker->dispatcher, MSG_job_describe,
+                  &(struct msg_job_describe){.job = job->number, .problem = job->problem},
+                  WORKER_REQUEST_MS, on_described, job);
+}
+
+void preprocess_worker_job_expect(struct worker *worker, uint64_t number)
+{
+    struct worker_job *job = preprocess_worker_job_slot(worker, number);
+    if (job == NULL || job->open)
+        return;
+    job->used_ms = weir_loop_now_ms(worker->loop);
+    describe(job);
+}
+
 struct worker_job *preprocess_worker_job_for(struct worker *worker,
                                              const struct worker_lease *lease)
 {
@@ -216,12 +235,7 @@ struct worker_job *preprocess_worker_job_for(struct worker *worker,
     bool folds = lease->attempt == 0, is_good = job->open && job->fitting == folds;
     if (is_good && !job->is_replanned)
         return job;
-    if (!job->is_requesting && job->used_ms >= job->retry_ms) {
-        job->is_requesting = true;
-        weir_rpc_call(worker->dispatcher, MSG_job_describe,
-                      &(struct msg_job_describe){.job = lease->job, .problem = job->problem},
-                      WORKER_REQUEST_MS, on_described, job);
-    }
+    describe(job);
     return is_good ? job : NULL;
 }
 

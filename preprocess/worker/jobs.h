@@ -7,6 +7,8 @@
 /* Finds the job of a lease, or asks for its description. NULL: not there yet. */
 struct worker_job *preprocess_worker_job_for(struct worker *worker,
                                              const struct worker_lease *lease);
+/* Asks for the description of a job that will have leases, so that it is planned by then. */
+void preprocess_worker_job_expect(struct worker *worker, uint64_t number);
 /* Returns the slot of a job, or one that it takes from a job that is no longer worked on; NULL: every job is. */
 struct worker_job *preprocess_worker_job_slot(struct worker *worker, uint64_t number);
 /* Takes in which jobs have operators that run in another order by now. */

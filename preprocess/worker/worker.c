@@ -79,8 +79,12 @@ const struct weir_rpc_handler PREPROCESS_WORKER_HANDLERS[] = {
 static void on_hint(void *state, struct weir_request *request)
 {
     struct worker *worker = state;
-    (void)request; /* a beat brings the leases of all jobs */
-    worker->beat_due = true;
+    const struct msg_worker_hint *hint = request->message;
+    if (hint->early) {
+        preprocess_worker_job_expect(worker, hint->job);
+        return;
+    }
+    worker->beat_due = true; /* a beat brings the leases of all jobs */
     preprocess_worker_pump_soon(worker);
 }
 

@@ -178,6 +178,54 @@ static void what_is_kept_of_a_worker_is_bounded(void **state)
     stage_end(&stage);
 }
 
+/* A worker, and the job that it was told of last. */
+struct told {
+    bool done;
+    struct msg_worker_hint hint;
+};
+
+static void on_hint(void *owner, struct weir_request *request)
+{
+    struct told *told = owner;
+    told->hint = *(const struct msg_worker_hint *)request->message;
+    told->done = true;
+}
+
+static const struct weir_rpc_handler HINTS[] = {
+    WEIR_ON(worker_hint, on_hint),
+    {MSG_none, NULL},
+};
+
+static void a_worker_is_told_of_a_job_before_it_has_a_consumer_and_once_it_has(void **state)
+{
+    struct stage stage;
+    struct weir_error err;
+    struct told told = {.done = false};
+    (void)state;
+    stage_begin(&stage, &postgres, 100);
+    test_clock_start(&stage.clock, stage.loop);
+    stage_host(&stage);
+    struct weir_rpc_peer *worker, *owner = stage.peer;
+    assert_int_equal(weir_rpc_connect(stage.loop, stage.endpoint, HINTS, &told, &worker, &err),
+                     WEIR_OK);
+    stage.peer = worker;
+    assert_int_equal(beat_as(&stage, "w"), WEIR_OK);
+    stage.peer = owner;
+    struct msg_job_open job = stage_job(&stage, JOB);
+    assert_int_equal(stage_hear(&stage, MSG_job_open, &job).status, WEIR_OK);
+    test_loop_until(stage.loop, &told.done);
+    assert_int_equal(told.hint.job, JOB);
+    assert_true(told.hint.early);
+    told.done = false;
+    const struct msg_client_open place = {.job = JOB, .session = 7, .ranks = 1};
+    assert_int_equal(stage_hear(&stage, MSG_client_open, &place).status, WEIR_OK);
+    test_loop_until(stage.loop, &told.done);
+    assert_false(told.hint.early);
+    weir_rpc_peer_close(worker);
+    stage_unhost(&stage);
+    stage_end(&stage);
+}
+
 static void a_job_that_nobody_asks_for_is_closed_after_a_week(void **state)
 {
     struct stage stage;
@@ -226,6 +274,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_million_groups_survive_kill_9),
         cmocka_unit_test(what_is_kept_of_a_worker_is_bounded),
+        cmocka_unit_test(a_worker_is_told_of_a_job_before_it_has_a_consumer_and_once_it_has),
         cmocka_unit_test(a_job_that_nobody_asks_for_is_closed_after_a_week),
     };
     return cmocka_run_group_tests_name("dispatcher", tests, start_postgres, stop_postgres);
