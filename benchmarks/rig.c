@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-enum { ASK_MS = 60000, POLL_NS = 2000000, STEP_MS = 100 };
+enum { ANSWER_MS = 60000, POLL_NS = 2000000, STEP_MS = 100 };
 
 static const char *const NAMES[RIG_SERVICES] = {"storage", "selector", "dispatcher"};
 
@@ -119,12 +119,12 @@ void rig_stop(struct rig *rig)
     free(rig);
 }
 
-enum weir_status rig_request(struct rig *rig, const struct rig_question *question, void *ret_answer,
+enum weir_status rig_request(struct rig *rig, const struct rig_call *call, void *ret_answer,
                              struct weir_error *err)
 {
     weir_arena_clear(rig->arena);
-    return weir_rpc_request(rig->peers[question->service], question->type, question->message,
-                            ASK_MS, question->expected, rig->arena, ret_answer, err);
+    return weir_rpc_request(rig->peers[call->service], call->type, call->message, ANSWER_MS,
+                            call->expected, rig->arena, ret_answer, err);
 }
 
 void rig_tell(struct rig *rig, enum rig_service service, enum weir_message type,
@@ -194,10 +194,10 @@ enum weir_status rig_scan(struct rig *rig, const char *config, const char *name,
 {
     const struct msg_dataset_declare declare = {.file = "bench.yaml",
                                                 .config = weir_bytes_of(config)};
-    const struct rig_question first = {RIG_STORAGE, MSG_dataset_declare, &declare,
-                                       MSG_dataset_declared};
-    const struct msg_dataset_request ask = {.name = name};
-    const struct rig_question then = {RIG_STORAGE, MSG_dataset_request, &ask, MSG_dataset_is};
+    const struct rig_call first = {RIG_STORAGE, MSG_dataset_declare, &declare,
+                                   MSG_dataset_declared};
+    const struct msg_dataset_request request = {.name = name};
+    const struct rig_call then = {RIG_STORAGE, MSG_dataset_request, &request, MSG_dataset_is};
     struct msg_dataset_declared declared;
     struct msg_dataset_is dataset = {0};
     enum weir_status status = rig_request(rig, &first, &declared, err);

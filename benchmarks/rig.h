@@ -27,19 +27,19 @@ enum weir_status rig_start_apart(const char *directory, unsigned workers, struct
 void rig_stop(struct rig *rig);
 WEIR_DEFINE_AUTO(rig, rig_stop)
 
-struct rig_question {
+struct rig_call {
     enum rig_service service;
     enum weir_message type;
     const void *message;
     enum weir_message expected; /* type of the answer */
 };
 /* Asks and waits. The answer lives in the rig's arena until the next rig_request(). */
-enum weir_status rig_request(struct rig *rig, const struct rig_question *question, void *ret_answer,
+enum weir_status rig_request(struct rig *rig, const struct rig_call *call, void *ret_answer,
                              struct weir_error *err) WEIR_MUST_USE;
 /* Sends a one-way message. */
 void rig_tell(struct rig *rig, enum rig_service service, enum weir_message type,
               const void *message);
-/* For questions that are open at the same time: ask with weir_rpc_call() on the peer of a service, and
+/* For requests that are open at the same time: weir_rpc_call() on the peer of a service, and
  * step the loop until they are answered. */
 struct weir_rpc_peer *rig_peer(struct rig *rig, enum rig_service service);
 void rig_step(struct rig *rig);

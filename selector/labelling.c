@@ -66,21 +66,22 @@ static void request_next(struct selector_labelling *labelling);
 static void on_columns(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct selector_labelling *labelling = owner;
+    const struct msg_columns_is *columns = reply != NULL ? reply->message : NULL;
     struct weir_error own = {0};
     if (reply == NULL && err->status != WEIR_TIMEOUT)
         own = *err;
     else if (reply == NULL)
         weir_ignore(weir_fail(&own, WEIR_UNAVAILABLE, "storage does not answer"));
-    else if (((const struct msg_columns_is *)reply->message)->labels.count !=
-             ((const struct msg_columns_is *)reply->message)->ids.count)
-        weir_ignore(weir_fail(&own, WEIR_INTERNAL, "storage sent no good columns"));
+    else if (columns->labels.count != columns->ids.count)
+        weir_ignore(weir_fail(&own, WEIR_INTERNAL, "storage sent %zu labels of %zu samples",
+                              columns->labels.count, columns->ids.count));
     if (own.status != WEIR_OK) {
         weir_rpc_refuse(labelling->queue->server, &labelling->route, &own);
         finish(labelling);
         return;
     }
-    weir_require(reply != NULL);
-    take_labels(labelling, reply->message);
+    weir_require(columns != NULL);
+    take_labels(labelling, columns);
     request_next(labelling);
 }
 

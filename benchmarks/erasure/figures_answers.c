@@ -14,10 +14,10 @@ enum weir_status answers_ask(struct erasure_bench *bench, struct answers *answer
 {
     const struct msg_hold hold = {
         .holder = "probe", .session = HOLDER, .epoch = bench->erasure_epoch};
-    const struct rig_question question = {RIG_STORAGE, MSG_hold, &hold, MSG_hold_is};
+    const struct rig_call call = {RIG_STORAGE, MSG_hold, &hold, MSG_hold_is};
     struct msg_hold_is granted;
     int64_t began_ns = weir_now_ns();
-    enum weir_status status = rig_request(bench->rig, &question, &granted, err);
+    enum weir_status status = rig_request(bench->rig, &call, &granted, err);
 
     if (status != WEIR_OK)
         return status;

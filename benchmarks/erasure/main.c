@@ -16,8 +16,8 @@ static void close_erasure(void *state)
     free(bench);
 }
 
-static enum weir_status erasure_record(const char *directory, double scale, void **ret_state,
-                                       struct weir_error *err)
+static enum weir_status open_erasure(const char *directory, double scale, void **ret_state,
+                                     struct weir_error *err)
 {
     struct erasure_bench *bench = weir_calloc(1, sizeof(*bench));
     enum weir_status status;
@@ -51,7 +51,7 @@ static const struct bench ERASURE = {
     .summary = "what forgetting costs",
     .figures = FIGURES,
     .figure_count = WEIR_COUNT(FIGURES),
-    .open = erasure_record,
+    .open = open_erasure,
     .close = close_erasure,
 };
 

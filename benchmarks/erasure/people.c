@@ -92,8 +92,7 @@ enum weir_status people_register(struct erasure_bench *bench, const struct peopl
 /* Nobody else holds samples here, and Postgres is not looked at: what is overwritten is searched for at once. */
 static enum weir_status seal_all(struct erasure_bench *bench, struct weir_error *err)
 {
-    const struct rig_question ask = {RIG_STORAGE, MSG_erase_scrubbed_request, NULL,
-                                     MSG_erase_scrubbed};
+    const struct rig_call ask = {RIG_STORAGE, MSG_erase_scrubbed_request, NULL, MSG_erase_scrubbed};
     struct msg_erase_scrubbed scrubbed;
     struct msg_erase_search_noted noted;
     enum weir_status status = rig_request(bench->rig, &ask, &scrubbed, err);
@@ -105,20 +104,18 @@ static enum weir_status seal_all(struct erasure_bench *bench, struct weir_error 
     memcpy(numbers, scrubbed.erasures.at, scrubbed.erasures.count * sizeof(*numbers));
     const struct msg_erase_search search = {.erasures = {numbers, scrubbed.erasures.count},
                                             .cluster = ""};
-    const struct rig_question question = {RIG_STORAGE, MSG_erase_search, &search,
-                                          MSG_erase_search_noted};
-    return rig_request(bench->rig, &question, &noted, err);
+    const struct rig_call call = {RIG_STORAGE, MSG_erase_search, &search, MSG_erase_search_noted};
+    return rig_request(bench->rig, &call, &noted, err);
 }
 
-/* Ascending, and no more than one question may name. */
+/* Ascending, and no more than one request may name. */
 static enum weir_status count_verified(struct erasure_bench *bench, const struct weir_u64s *numbers,
                                        size_t *ret_count, struct weir_error *err)
 {
     const struct msg_erase_reports_request ask = {.erasures = *numbers};
-    const struct rig_question question = {RIG_STORAGE, MSG_erase_reports_request, &ask,
-                                          MSG_erase_reports};
+    const struct rig_call call = {RIG_STORAGE, MSG_erase_reports_request, &ask, MSG_erase_reports};
     struct msg_erase_reports reported;
-    enum weir_status status = rig_request(bench->rig, &question, &reported, err);
+    enum weir_status status = rig_request(bench->rig, &call, &reported, err);
 
     *ret_count = 0;
     for (size_t i = 0; status == WEIR_OK && i < reported.erasures.count; i++) {
@@ -169,10 +166,9 @@ enum weir_status people_erase(struct erasure_bench *bench, const char *const *na
 {
     const struct msg_erase_accept accept = {
         .uuid = names[0], .dataset = "", .subjects = {names, count}, .reference = ""};
-    const struct rig_question question = {RIG_STORAGE, MSG_erase_accept, &accept,
-                                          MSG_erase_accepted};
+    const struct rig_call call = {RIG_STORAGE, MSG_erase_accept, &accept, MSG_erase_accepted};
     struct msg_erase_accepted accepted;
-    enum weir_status status = rig_request(bench->rig, &question, &accepted, err);
+    enum weir_status status = rig_request(bench->rig, &call, &accepted, err);
 
     if (status != WEIR_OK)
         return status;

@@ -240,8 +240,8 @@ static enum weir_status open_consumer(struct consumer *consumer, struct rig *rig
                                       const struct msg_job_open *open, struct weir_error *err)
 {
     const struct msg_client_open ask = {.job = open->job, .session = consumer->session};
-    const struct rig_question first = {RIG_DISPATCHER, MSG_job_open, open, MSG_job_opened};
-    const struct rig_question then = {RIG_DISPATCHER, MSG_client_open, &ask, MSG_client_opened};
+    const struct rig_call first = {RIG_DISPATCHER, MSG_job_open, open, MSG_job_opened};
+    const struct rig_call then = {RIG_DISPATCHER, MSG_client_open, &ask, MSG_client_opened};
     struct msg_job_opened opened;
     struct msg_client_opened place = {0};
     enum weir_status status = rig_request(rig, &first, &opened, err);

@@ -75,10 +75,9 @@ enum weir_status crowd_open(struct rig *rig, struct crowd_pipeline *pipeline,
                                             .file = "bench.yaml",
                                             .config = weir_bytes_of(config),
                                             .datasets = {&pipeline->crowd->dataset, 1}};
-    const struct rig_question question = {RIG_SELECTOR, MSG_selection_open, &open,
-                                          MSG_selection_opened};
+    const struct rig_call call = {RIG_SELECTOR, MSG_selection_open, &open, MSG_selection_opened};
     struct msg_selection_opened opened;
-    return rig_request(rig, &question, &opened, err);
+    return rig_request(rig, &call, &opened, err);
 }
 
 enum weir_status crowd_select(struct rig *rig, struct crowd_pipeline *pipeline,
@@ -90,9 +89,9 @@ enum weir_status crowd_select(struct rig *rig, struct crowd_pipeline *pipeline,
                                       .positions = {&pipeline->crowd->position, 1},
                                       .until_time = INT64_MAX,
                                       .until_id = UINT64_MAX};
-    const struct rig_question question = {RIG_SELECTOR, MSG_select, &select, MSG_selected};
+    const struct rig_call call = {RIG_SELECTOR, MSG_select, &select, MSG_selected};
     int64_t started = weir_now_ns();
-    enum weir_status status = rig_request(rig, &question, ret_selected, err);
+    enum weir_status status = rig_request(rig, &call, ret_selected, err);
     *ret_seconds = (double)(weir_now_ns() - started) / 1e9;
     if (status == WEIR_OK && ret_selected->samples == 0)
         status = weir_fail(err, WEIR_INTERNAL, "%s: nothing selected: %s", pipeline->name,

@@ -95,12 +95,12 @@ enum weir_status serve_all(void *state, double *ret_rate, struct weir_error *err
 {
     struct selector_bench *bench = state;
     struct msg_set_read read = {.digest = bench->digest, .count = 1 << 19};
-    const struct rig_question question = {RIG_SELECTOR, MSG_set_read, &read, MSG_set_part};
+    const struct rig_call call = {RIG_SELECTOR, MSG_set_read, &read, MSG_set_part};
     struct msg_set_part part = {.samples = 1};
     enum weir_status status = WEIR_OK;
     int64_t started = weir_now_ns();
     for (; status == WEIR_OK && read.first < part.samples; read.first += part.ids.count)
-        status = rig_request(bench->rig, &question, &part, err);
+        status = rig_request(bench->rig, &call, &part, err);
     *ret_rate = (double)read.first * 1e9 / (double)(weir_now_ns() - started);
     return status;
 }

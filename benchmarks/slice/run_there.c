@@ -21,8 +21,8 @@ enum weir_status workload_open(const struct workload *workload, struct rig *rig,
         .ranks = job->ranks,
         .mode = "train",
     };
-    const struct rig_question question = {RIG_DISPATCHER, MSG_job_open, &open, MSG_job_opened};
-    return rig_request(rig, &question, &opened, err);
+    const struct rig_call call = {RIG_DISPATCHER, MSG_job_open, &open, MSG_job_opened};
+    return rig_request(rig, &call, &opened, err);
 }
 
 static enum weir_status translate(const struct weir_client_error *from, struct weir_error *err)
@@ -95,8 +95,8 @@ static enum weir_status audit(struct rig *rig, uint64_t job, uint64_t *ret_sent_
 {
     struct msg_job_is is;
     const struct msg_job_request ask = {.job = job};
-    const struct rig_question question = {RIG_DISPATCHER, MSG_job_request, &ask, MSG_job_is};
-    enum weir_status status = rig_request(rig, &question, &is, err);
+    const struct rig_call call = {RIG_DISPATCHER, MSG_job_request, &ask, MSG_job_is};
+    enum weir_status status = rig_request(rig, &call, &is, err);
     if (status == WEIR_OK)
         *ret_sent_bytes = is.bytes_sent;
     if (status == WEIR_OK && (is.lost > 0 || is.duplicated > 0 || is.delivered != is.set))

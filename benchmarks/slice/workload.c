@@ -20,9 +20,9 @@ static enum weir_status read_ids(struct rig *rig, uint64_t dataset, uint64_t *id
     while (after < head) {
         const struct msg_feed_read read = {
             .dataset = dataset, .consumer = CONSUMER, .after = after, .limit = FEED_ROWS};
-        const struct rig_question question = {RIG_STORAGE, MSG_feed_read, &read, MSG_feed_is};
+        const struct rig_call call = {RIG_STORAGE, MSG_feed_read, &read, MSG_feed_is};
         struct msg_feed_is feed;
-        enum weir_status status = rig_request(rig, &question, &feed, err);
+        enum weir_status status = rig_request(rig, &call, &feed, err);
         if (status != WEIR_OK)
             return status;
         for (size_t i = 0; i < feed.sequences.count; i++) {

@@ -25,10 +25,10 @@ static enum weir_status look_up(struct storage_bench *bench, uint64_t subject,
     char text[NUMBER_CHARS];
     const char *const subjects[] = {text};
     const struct msg_find find = {.dataset = bench->subjects_name, .subjects = {subjects, 1}};
-    const struct rig_question question = {RIG_STORAGE, MSG_find, &find, MSG_found};
+    const struct rig_call call = {RIG_STORAGE, MSG_find, &find, MSG_found};
     struct msg_found found;
     snprintf(text, sizeof(text), "%" PRIu64, subject);
-    enum weir_status status = rig_request(bench->rig, &question, &found, err);
+    enum weir_status status = rig_request(bench->rig, &call, &found, err);
     if (status == WEIR_OK && found.ids.count == 0)
         status = weir_fail(err, WEIR_INTERNAL, "subject %s: no samples found", text);
     return status;

@@ -95,13 +95,13 @@ static enum weir_status watch_memory(struct storage_bench *bench, const char *na
                                      struct weir_error *err)
 {
     const struct msg_dataset_request ask = {.name = name};
-    const struct rig_question question = {RIG_STORAGE, MSG_dataset_request, &ask, MSG_dataset_is};
+    const struct rig_call call = {RIG_STORAGE, MSG_dataset_request, &ask, MSG_dataset_is};
     struct msg_dataset_is dataset = {.scanned = false};
     struct weight_memory memory = {0};
     enum weir_status status = WEIR_OK;
     while (status == WEIR_OK && !dataset.scanned) {
         nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
-        status = rig_request(bench->rig, &question, &dataset, err);
+        status = rig_request(bench->rig, &call, &dataset, err);
         if (status == WEIR_OK)
             status = weight_resident(rig_pid(bench->rig, RIG_STORAGE), &memory, err);
         if (bench->memory_half == 0 && dataset.ingested >= samples / 2)

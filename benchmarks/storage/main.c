@@ -71,10 +71,9 @@ enum weir_status declare_dataset(struct storage_bench *bench, const struct regis
     write_config(what, name, &config);
     const struct msg_dataset_declare declare = {.file = "bench.yaml",
                                                 .config = weir_buf_view(&config)};
-    const struct rig_question question = {RIG_STORAGE, MSG_dataset_declare, &declare,
-                                          MSG_dataset_declared};
+    const struct rig_call call = {RIG_STORAGE, MSG_dataset_declare, &declare, MSG_dataset_declared};
     struct msg_dataset_declared declared;
-    enum weir_status status = rig_request(bench->rig, &question, &declared, err);
+    enum weir_status status = rig_request(bench->rig, &call, &declared, err);
     if (status == WEIR_OK)
         *ret_name = WEIR_TAKE(name);
     return status;

@@ -37,9 +37,9 @@ static enum weir_status read_ranges(struct rig *rig, uint64_t dataset, struct ra
     while (after < head) {
         const struct msg_feed_read read = {
             .dataset = dataset, .consumer = "bench", .after = after, .limit = FEED_ROWS};
-        const struct rig_question question = {RIG_STORAGE, MSG_feed_read, &read, MSG_feed_is};
+        const struct rig_call call = {RIG_STORAGE, MSG_feed_read, &read, MSG_feed_is};
         struct msg_feed_is feed;
-        enum weir_status status = rig_request(rig, &question, &feed, err);
+        enum weir_status status = rig_request(rig, &call, &feed, err);
         if (status != WEIR_OK)
             return status;
         for (size_t i = 0; i < feed.sequences.count; i++) {
@@ -87,9 +87,9 @@ static enum weir_status locate(struct picks *picks, struct rig *rig, struct weir
         size_t rest = picks->count - at;
         const struct msg_locate ask = {
             .ids = {picks->ids + at, rest < LOCATE_IDS ? rest : LOCATE_IDS}};
-        const struct rig_question question = {RIG_STORAGE, MSG_locate, &ask, MSG_located};
+        const struct rig_call call = {RIG_STORAGE, MSG_locate, &ask, MSG_located};
         struct msg_located answer;
-        enum weir_status status = rig_request(rig, &question, &answer, err);
+        enum weir_status status = rig_request(rig, &call, &answer, err);
         if (status != WEIR_OK)
             return status;
         keep_located(picks, at, &answer);
@@ -114,11 +114,11 @@ enum weir_status picks_make(struct rig *rig, const char *dataset, size_t count, 
                             struct picks *ret_picks, struct weir_error *err)
 {
     const struct msg_dataset_request ask = {.name = dataset};
-    const struct rig_question question = {RIG_STORAGE, MSG_dataset_request, &ask, MSG_dataset_is};
+    const struct rig_call call = {RIG_STORAGE, MSG_dataset_request, &ask, MSG_dataset_is};
     struct msg_dataset_is is;
     struct ranges ranges = {.samples = 0};
     struct weir_rng rng;
-    enum weir_status status = rig_request(rig, &question, &is, err);
+    enum weir_status status = rig_request(rig, &call, &is, err);
     if (status == WEIR_OK)
         status = read_ranges(rig, is.dataset, &ranges, err);
     if (status == WEIR_OK && ranges.samples == 0)

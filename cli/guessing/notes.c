@@ -89,14 +89,16 @@ static void tell_columns(const struct cli_guess *guess, json_t *list)
                  {CLI_GUESS_TEXT, "text"}};
     WEIR_AUTO_BUF line = {0};
 
-    for (size_t i = 0; guess->is_table && i < WEIR_COUNT(PARTS); i++) {
+    if (!guess->is_table)
+        return;
+    for (size_t i = 0; i < WEIR_COUNT(PARTS); i++) {
         if (guess->roles.used[PARTS[i].role] == 0)
             continue;
         weir_buf_printf(&line, "%s: ", PARTS[i].title);
         cli_guess_put_columns(guess, PARTS[i].role, false, &line);
         note(list, &line);
     }
-    for (size_t i = 0; i < guess->table.count && guess->is_table; i++)
+    for (size_t i = 0; i < guess->table.count; i++)
         if (guess->roles.why[i] != NULL)
             weir_buf_printf(&line, "%s%s (%s)", line.size == 0 ? "left out: " : ", ",
                             guess->table.columns[i].name, guess->roles.why[i]);

@@ -1,5 +1,5 @@
 /* The distance between two windows of samples. A statistic is pure: the same windows, options and seed give
- * the same distance on any machine. A p-value may differ in its last digits: it takes exp and lgamma of the C library.
+ * the same distance on any machine.
  *
  *     const struct drift_statistic *statistic = orchestrator_drift_find("mmd"); // NULL: not known
  *     cfg_read(statistic->options, …, options, err);                            // options_size bytes
@@ -11,8 +11,8 @@
  * leave it out: of a feature the number, of a multivariate statistic the row. A constant feature is like
  * any other; equal constants are 0 apart. A window without samples: no score.
  *
- * statistic_NAME.c holds `const struct drift_statistic statistic_NAME`, named in registry.c; those over bins share
- * statistics_binned.c. Who calls it with what, and what is made of the score: judge.h. */
+ * statistic_NAME.c holds `const struct drift_statistic orchestrator_statistic_NAME`, named in registry.c; those over
+ * bins share statistics_binned.c. Who calls it with what, and what is made of the score: judge.h. */
 #ifndef ORCHESTRATOR_DRIFT_STATISTIC_H
 #define ORCHESTRATOR_DRIFT_STATISTIC_H
 

@@ -11,8 +11,10 @@ struct static_options {
 };
 
 static const struct cfg_key OPTIONS[] = {
-    CFG_NODE(struct static_options, intervals, .required = true,
-             .doc = "list of {from: TIME, to: TIME}; without one of them, all before or behind"),
+    CFG_NODE(
+        struct static_options, intervals, .required = true,
+        .doc =
+            "list of {from: TIME, to: TIME}; without `from`, all before; without `to`, all after"),
     CFG_END,
 };
 
@@ -21,8 +23,9 @@ struct given_interval {
 };
 
 static const struct cfg_key INTERVAL_KEYS[] = {
-    CFG_TEXT(struct given_interval, from, .doc = "the first time"),
-    CFG_TEXT(struct given_interval, to, .doc = "the first time behind it"),
+    CFG_TEXT(struct given_interval, from,
+             .doc = "first time of the interval (default: the beginning)"),
+    CFG_TEXT(struct given_interval, to, .doc = "first time after it (default: the end)"),
     CFG_END,
 };
 

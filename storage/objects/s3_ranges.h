@@ -24,8 +24,8 @@ struct s3_span {
 
 /* A request that waits for bytes. */
 struct s3_range_request;
-/* `why` they are not there and are to be asked for again, or NULL: what still is not there then never will be. What has
- * come is kept at least until it returns. */
+/* NULL: all that exists of the bytes has come. Otherwise `why` some have not, which are to be requested again. What has
+ * come is kept at least until the function returns. */
 typedef void s3_range_done_fn(void *owner, const char *why);
 
 /* NULL when all of them are there. `done` is called once, never from inside, and the request is over then; storage is
