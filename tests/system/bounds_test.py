@@ -8,7 +8,7 @@ import struct
 import threading
 
 from strangers_test import READY_NULL, frame, greeting
-from weirlab import DEADLINE_S, Lab, Run, assert_clean_audits, outcome, served, victims
+from weirlab import DEADLINE_S, Lab, Run, assert_clean_audits, outcome, peak_bytes, served, victims
 
 TINY = b"\x01\x00" * (32 << 10)
 LARGE = frame(bytes(1 << 20), 1)
@@ -70,12 +70,7 @@ class Hostile(threading.Thread):
 
 
 def peaks(lab):
-    found = {}
-    for name in ("storage", "dispatcher", "orchestrator"):
-        for pid in victims(lab.data_dir, name):
-            with open(f"/proc/{pid}/status") as status:
-                found[name] = [int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM:")][0]
-    return found
+    return {name: peak_bytes(pid) for name in ("storage", "dispatcher", "orchestrator") for pid in victims(lab.data_dir, name)}
 
 
 def main():

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 
-from weirlab import DEADLINE_S, PIPELINE, SKIPPED, Lab, assert_clean_audits, make_clusters
+from weirlab import DEADLINE_S, PIPELINE, SKIPPED, Lab, assert_clean_audits, make_clusters, peak_bytes
 
 MB = 1 << 20
 MEMORY_MAX = 256 * MB
@@ -35,14 +35,6 @@ def fill(path):
                 assert WORDS in str(error), error
 
 
-def memory_bytes(pid):
-    try:
-        with open(f"/proc/{pid}/status") as status:
-            return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM:"))
-    except (OSError, StopIteration):
-        return 0  # has ended
-
-
 def poll(run, what):
     """Until `what` holds, which no event tells of."""
     deadline, over = time.monotonic() + DEADLINE_S, threading.Event()
@@ -62,7 +54,7 @@ def survive(lab):
     poll(run, lambda: all(set(run.victims(name)) - set(pids) for name, pids in before.items()))
     # A checkpoint that takes the place of another one makes room: it is filled, too.
     poll(run, lambda: any(WORDS in line for line in run.stderr) or fill(filler))
-    peak = max(memory_bytes(pid) for name in ("worker-1", "worker-2", "dispatcher") for pid in run.victims(name))
+    peak = max(peak_bytes(pid) for name in ("worker-1", "worker-2", "dispatcher") for pid in run.victims(name))
     filler.unlink()
     run.finish()
     assert_clean_audits(run.events)

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 
-from weirlab import PIPELINE, Lab, Run, Stream, await_dataset, push, stop
+from weirlab import PIPELINE, Lab, Run, Stream, await_dataset, peak_bytes, push, stop
 
 SAMPLES = int(sys.argv[1]) if len(sys.argv) > 1 else 6000
 SEED = 1
@@ -73,8 +73,7 @@ class Crowd:
     def storage_peak(self):
         """Returns the most memory that storage has had since it was started."""
         (pid,) = self.run.victims("storage")
-        with open(f"/proc/{pid}/status") as status:
-            return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM:"))
+        return peak_bytes(pid)
 
     def audits(self, pipeline):
         rows = json.loads(self.lab.weir("report", "--pipeline", pipeline, "--json"))

@@ -8,9 +8,10 @@ import re
 import shutil
 import sys
 import threading
+from pathlib import Path
 
 from python_test import OURS, PythonLab
-from weirlab import DEADLINE_S, Run, assert_clean_audits, binaries, logs, outcome, run_tests, served, victims
+from weirlab import DEADLINE_S, Run, assert_clean_audits, binaries, logs, outcome, peak_bytes, run_tests, served, victims
 
 MORE_MEMORY_MAX = 64 << 20
 ALONE = re.sub(r"evaluation: .*\n", "", OURS.replace("program: loop", "program: first"))
@@ -65,12 +66,11 @@ def watched(lab, name):
 
 def memory(lab):
     """The most that the workers have had, and the CPU time that they have taken."""
-    peaks, seconds = [], 0.0
-    for pid in victims(lab.data_dir, "worker"):
-        with open(f"/proc/{pid}/status") as status, open(f"/proc/{pid}/stat") as stat:
-            peaks.append(next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM:")))
-            seconds += sum(map(int, stat.read().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
-    return max(peaks), seconds
+    pids, seconds = victims(lab.data_dir, "worker"), 0.0
+    for pid in pids:
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        seconds += sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+    return max(map(peak_bytes, pids)), seconds
 
 
 def landlock():

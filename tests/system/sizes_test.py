@@ -7,7 +7,7 @@ import json
 import sys
 import threading
 
-from weirlab import DEADLINE_S, Lab, assert_clean_audits
+from weirlab import DEADLINE_S, Lab, assert_clean_audits, peak_bytes
 
 FILES = int(sys.argv[1]) if len(sys.argv) > 1 else 3000
 GB, MB = 1 << 30, 1 << 20
@@ -44,14 +44,6 @@ def write_files(folder):
         (folder / "spam" / f"large{i}.json").write_text(json.dumps({"text": "x" * LARGE_BYTES}))
     with open(folder / "spam" / "huge.json", "wb") as huge:
         huge.truncate(2 * GB)  # takes no room on the disk
-
-
-def peak_bytes(pid):
-    try:
-        with open(f"/proc/{pid}/status") as status:
-            return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM:"))
-    except (OSError, StopIteration):
-        return 0  # has ended
 
 
 class Memory:

@@ -12,7 +12,7 @@ import struct
 import threading
 
 from strangers_test import READY_NULL, SYSTEM, command, frame, greeting, poll, ports
-from weirlab import Lab, Run, assert_clean_audits, outcome, stopped
+from weirlab import Lab, Run, assert_clean_audits, outcome, peak_bytes, stopped
 
 EACH = 1000
 WORKERS = ("worker-1", "worker-2")
@@ -93,12 +93,7 @@ class Crowd:
 
 def peaks(run):
     """The most memory that storage and the workers have had so far."""
-    found = {}
-    for name in ("storage", *WORKERS):
-        for pid in run.victims(name):
-            with open(f"/proc/{pid}/status") as status:
-                found[name] = [int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM:")][0]
-    return found
+    return {name: peak_bytes(pid) for name in ("storage", *WORKERS) for pid in run.victims(name)}
 
 
 def descriptors(run):

@@ -10,7 +10,7 @@ import struct
 import threading
 import time
 
-from weirlab import DEADLINE_S, Lab, Run, assert_clean_audits, outcome, stopped
+from weirlab import DEADLINE_S, Lab, Run, assert_clean_audits, outcome, peak_bytes, stopped
 
 SYSTEM = 'batches: {listen: "tcp://127.0.0.1:*"}\n'
 READY = re.compile(r'ready" worker-\d+ tcp://127\.0\.0\.1:(\d+)|tcp://127\.0\.0\.1:(\d+)')
@@ -140,15 +140,7 @@ class Strangers:
 
 
 def peak_memory(run):
-    peaks = []
-    for name in ("worker-1", "worker-2", "trainer"):
-        for pid in run.victims(name):
-            try:
-                with open(f"/proc/{pid}/status") as status:
-                    peaks += [int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM:")]
-            except OSError:
-                pass  # has ended
-    return max(peaks, default=0)
+    return max((peak_bytes(pid) for name in ("worker-1", "worker-2", "trainer") for pid in run.victims(name)), default=0)
 
 
 def poll(run, what):

@@ -233,6 +233,15 @@ def victims(data_dir, name):
     return found
 
 
+def peak_bytes(pid):
+    """The most memory that the process has had; 0: it has ended."""
+    try:
+        with open(f"/proc/{pid}/status") as status:
+            return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM:"))
+    except (OSError, StopIteration):
+        return 0
+
+
 def kill(data_dir, name):
     """kill -9; False when there is no such process at this moment."""
     return kill_all(victims(data_dir, name))
