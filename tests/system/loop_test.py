@@ -4,13 +4,10 @@ a system file, and the trainer of a pipeline: it trains, evaluates, predicts, is
 import json
 import os
 import re
-import signal
 import subprocess
-import threading
-from pathlib import Path
 
 from client_package import build_with_cmake, install, write_program
-from weirlab import PIPELINE, Lab, Run, assert_clean_audits, everyone_may_enter, outcome, run_tests, served
+from weirlab import PIPELINE, Lab, Run, TrainerHunt, assert_clean_audits, everyone_may_enter, outcome, run_tests, served
 
 OURS = re.sub(r"training: .*?\n.*?\n", "training: {{program: loop, options: {{rate: 0.2}}, epochs: {epochs}, seed: 1}}\n", PIPELINE)
 MODES = "modes: [train, evaluate, predict]"
@@ -38,48 +35,15 @@ def declare(lab, command, more):
     return system
 
 
-class Hunt:
-    """kill -9 of the program, once in each run that has saved a checkpoint."""
-
-    def __init__(self, run):
-        self.run, self.killed, self.over = run, set(), threading.Event()
-        self.thread = threading.Thread(target=self.hunt, daemon=True)
-        self.thread.start()
-
-    def loops(self):
-        pid = self.run.process.pid
-        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
-            try:
-                if Path(os.readlink(f"/proc/{child}/exe")).name == "loop":
-                    yield int(child), Path(os.readlink(f"/proc/{child}/cwd"))
-            except OSError:
-                pass  # it has left meanwhile
-
-    def hunt(self):
-        while not self.over.wait(0.002):
-            try:
-                for pid, folder in self.loops():
-                    if folder.name not in self.killed and (folder / "checkpoint").exists():
-                        os.kill(pid, signal.SIGKILL)
-                        self.killed.add(folder.name)
-            except OSError:
-                pass  # the platform has ended
-
-    def end(self):
-        self.over.set()
-        self.thread.join()
-        return len(self.killed)
-
-
 def test_a_program_trains_evaluates_predicts_and_is_replaced():
     lab = Lab(samples=1200, every=400, epochs=2, pipeline=OURS)
     system = build(lab)
     expected = Run(lab.pipeline, lab.folder / "undisturbed", system).finish()
     assert_clean_audits(expected.events)
     run = Run(lab.pipeline, lab.data_dir, system)
-    hunt = Hunt(run)
+    hunt = TrainerHunt(run, [e["run"] for e in expected.of("training_finished")], behind="checkpoint")
     run.finish()
-    killed = hunt.end()
+    killed = len(hunt.end())
     assert killed > 0, "no program was met"
     assert_clean_audits(run.events)
     assert outcome(run.events) == outcome(expected.events), (outcome(run.events), outcome(expected.events))
