@@ -29,6 +29,15 @@ static void planned_fini(struct planned *planned)
     preprocess_tables_free(planned->tables);
 }
 
+/* Where rows are kept, they can be. */
+static enum weir_status check_cut(const struct weir_yaml_node *root, struct planned *planned,
+                                  struct weir_error *err)
+{
+    struct preprocess_options options;
+    enum weir_status status = preprocess_options_read(root, &options, err);
+    return status == WEIR_OK ? preprocess_plan_cut(&options.plan, &planned->chain, err) : status;
+}
+
 /* The chain is planned once the options of all operators are good: each is planned by what those before it make. */
 static void check(const struct weir_yaml_node *root, struct cfg_complaints *all)
 {
@@ -40,6 +49,8 @@ static void check(const struct weir_yaml_node *root, struct cfg_complaints *all)
         preprocess_chain_check(weir_yaml_get(weir_yaml_get(root, "preprocess"), "operators"),
                                preprocess_tables_records(planned.tables), &planned.chain, all))
         cfg_note(all, preprocess_chain_check_files(planned.chain, &err), &err);
+    if (planned.chain != NULL && all->status == WEIR_OK)
+        cfg_note(all, check_cut(root, &planned, &err), &err);
     planned_fini(&planned);
 }
 

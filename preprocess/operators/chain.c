@@ -292,6 +292,7 @@ void preprocess_chain_end(struct chain *chain, const struct chain_draft *draft)
     find_wanted(chain);
     preprocess_chain_absorb(chain, draft);
     leave_steps(chain);
+    preprocess_chain_cut_plan(chain);
 }
 
 struct chain *preprocess_chain_make(const struct weir_yaml_node *operators,
@@ -376,6 +377,7 @@ void preprocess_chain_free(struct chain *chain)
     weir_arena_free(chain->arena);
     weir_buf_fini(&chain->flags);
     preprocess_chain_rows_fini(&chain->rows);
+    preprocess_chain_cut_fini(&chain->cut);
     free(chain);
 }
 

@@ -19,9 +19,11 @@ static bool is_only_reader(const struct chain_step *step, const struct chain_ste
            next->plan.in == step->places[0] && next->plan.outputs == 1;
 }
 
-static bool fits(const struct preprocess_operator *op, const struct preprocess_operator *next)
+static bool fits(const struct chain_step *step, const struct preprocess_operator *next)
 {
-    return op->absorbs == next || (op->reads_ahead && next->window != NULL);
+    bool is_heedless = ((step->op->traits | step->plan.traits) & OPERATOR_HEEDLESS) != 0;
+    return step->op->absorbs == next ||
+           (step->op->reads_ahead && !is_heedless && next->window != NULL);
 }
 
 /* In an exact order one knows its reader only if it does in the source, for pixels may depend on it. */
@@ -35,10 +37,12 @@ static bool may_know(const struct chain_step *step, const struct chain_step *nex
 
 void preprocess_chain_absorb(struct chain *chain, const struct chain_draft *draft)
 {
-    size_t cut = chain->steps - chain->sunk; /* not across it: the consumer takes what is behind */
+    size_t cut =
+        chain->steps - chain->sunk; /* not across it: the consumer takes what is behind; nor
+                                               * across the one at which rows are kept */
     for (size_t i = 0; i + 1 < chain->steps; i++) {
         struct chain_step *step = &chain->step[i], *next = &chain->step[i + 1];
-        if (i + 1 == cut || step->is_absorbed || !fits(step->op, next->op) ||
+        if (i + 1 == cut || i + 1 == chain->cut.end || step->is_absorbed || !fits(step, next->op) ||
             !is_only_reader(step, next) || !may_know(step, next, draft))
             continue;
         step->next = (struct operator_next){next->op, next->state, (uint32_t)next->written};
@@ -135,7 +139,7 @@ static size_t form_loop(struct chain *chain, size_t first, bool folds)
         note_slots(step, slots);
         pass(chain, step, true);
         goes_on = goes_on && (step->op->traits & OPERATOR_DROPS) == 0 && end < chain->end &&
-                  reads_any(&chain->step[end], slots) &&
+                  !chain_is_cut(chain, end) && reads_any(&chain->step[end], slots) &&
                   takes_pieces(chain, &chain->step[end], folds);
     } while (goes_on || (end < chain->end && chain->step[end].is_absorbed));
     const struct chain_step *last = &chain->step[end - 1];
@@ -164,6 +168,8 @@ size_t preprocess_chain_piece(const struct chain *chain, size_t first)
     size_t rows = chain->rows.batch.rows, row_bytes = head->row_bytes;
     size_t read = rows > 0 ? preprocess_column_bytes(in) / rows : 0;
     row_bytes = read > row_bytes ? read : row_bytes;
+    if (chain->cut.is_in_run && first == 0 && rows > 0)
+        return 1;
     if (head->loop_end == first + 1 || row_bytes == 0)
         return rows;
     return row_bytes < chain->piece_bytes ? chain->piece_bytes / row_bytes : 1;

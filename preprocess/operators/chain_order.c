@@ -95,15 +95,32 @@ static enum weir_status plan_end(struct chain *chain, const struct chain_draft *
     return WEIR_OK;
 }
 
+/* True when the operators before the cut stay there. */
+static bool keeps_cut(const struct chain *chain, const uint8_t *order)
+{
+    for (size_t i = 0; i < chain->cut.end; i++) {
+        if (chain->running[order[i]] >= chain->cut.end)
+            return false;
+    }
+    return true;
+}
+
+/* How many operators run before the cut, and how many are left to the consumer. */
+struct division {
+    size_t cut, sunk;
+};
+
 /* Plans the operators once more, as `draft` says. */
-static enum weir_status plan_again(struct chain_draft draft, const uint8_t *order, size_t sunk,
-                                   struct chain **ret_chain, struct weir_error *err)
+static enum weir_status plan_again(struct chain_draft draft, const uint8_t *order,
+                                   struct division division, struct chain **ret_chain,
+                                   struct weir_error *err)
 {
     const struct chain *source = draft.source;
     WEIR_AUTO(chain) other = preprocess_chain_make(source->operators, source->records);
     enum weir_status status = WEIR_OK;
     draft.schema.arena = other->arena;
-    other->sunk = sunk;
+    other->sunk = division.sunk;
+    other->cut.end = division.cut;
     for (size_t i = 0; i < source->steps && status == WEIR_OK; i++)
         status = preprocess_chain_plan_step(other, order[i], &draft, err);
     if (status == WEIR_OK)
@@ -130,7 +147,18 @@ enum weir_status preprocess_chain_reorder(const struct chain *chain, const uint8
     if (!is_permutation(chain, order))
         return weir_fail(err, WEIR_INVALID, "expected each of %zu operators once in the order",
                          chain->steps);
-    return plan_again(draft_from(chain, law), order, 0, ret_chain, err);
+    if (!keeps_cut(chain, order))
+        return weir_fail(err, WEIR_INVALID, "an operator would pass the cut");
+    struct division division = {.cut = chain->cut.end};
+    return plan_again(draft_from(chain, law), order, division, ret_chain, err);
+}
+
+enum weir_status preprocess_chain_divide(const struct chain *chain, const uint8_t *order,
+                                         size_t cut, struct chain **ret_chain,
+                                         struct weir_error *err)
+{
+    struct division division = {.cut = cut};
+    return plan_again(draft_from(chain, ALGEBRA_EXACTLY), order, division, ret_chain, err);
 }
 
 /* ---- place ---- */
@@ -147,7 +175,8 @@ static bool can_sink(const struct chain *chain, size_t written)
 size_t preprocess_chain_sinkable(const struct chain *chain, const uint8_t *order)
 {
     size_t count = 0;
-    while (count < chain->steps && can_sink(chain, order[chain->steps - count - 1]))
+    while (count < chain->steps - chain->cut.end &&
+           can_sink(chain, order[chain->steps - count - 1]))
         count++;
     return count;
 }
@@ -161,7 +190,8 @@ enum weir_status preprocess_chain_sink(const struct chain *chain, size_t count,
     if (count > most)
         return weir_fail(err, WEIR_INVALID,
                          "%zu operators are left to the consumer, at most %zu can be", count, most);
-    return plan_again(draft_from(chain, ALGEBRA_EXACTLY), order, count, ret_chain, err);
+    struct division division = {.cut = chain->cut.end, .sunk = count};
+    return plan_again(draft_from(chain, ALGEBRA_EXACTLY), order, division, ret_chain, err);
 }
 
 const struct weir_tensor_steps *preprocess_chain_left(const struct chain *chain)

@@ -47,11 +47,13 @@ static void begin_origins(struct chain_rows *rows)
     rows->are_fewer = true;
 }
 
-static void let_go(struct chain *chain, const struct chain_step *step)
+void preprocess_chain_rows_let_go(struct chain *chain, const struct chain_step *step)
 {
     struct chain_rows *rows = &chain->rows;
     struct operator_batch *batch = &rows->batch;
-    for (size_t i = 0; i < step->columns; i++) {
+    if (step == NULL)
+        preprocess_column_drop_rows(&chain->payload, batch->rows, rows->flags.at);
+    for (size_t i = 0; step != NULL && i < step->columns; i++) {
         if (step->is_wanted[i])
             preprocess_column_drop_rows(chain->column[i], batch->rows, rows->flags.at);
     }
@@ -73,7 +75,7 @@ void preprocess_chain_rows_drop(struct chain *chain, const struct chain_step *st
     const struct chain_rows *rows = &chain->rows;
     bool pays = rows->marked * PAYS_FROM >= rows->batch.rows || is_last;
     if (rows->batch.drops && rows->marked > 0 && pays)
-        let_go(chain, step);
+        preprocess_chain_rows_let_go(chain, step);
 }
 
 void preprocess_chain_rows_end(struct chain *chain)
@@ -86,6 +88,28 @@ void preprocess_chain_rows_end(struct chain *chain)
     }
     for (size_t i = 0; i < rows->flags.size && rows->are_fewer; i++)
         chain->flags.at[origins[i]] = rows->flags.at[i];
+}
+
+/* Returns the numbers of the rows at `origins`, of `size` bytes each, in `to`; NULL: there are none. */
+static const void *pick(const struct chain_rows *rows, const void *from, size_t size,
+                        struct weir_buf *to)
+{
+    const uint32_t *origins = (const uint32_t *)(const void *)rows->origins.at;
+    if (from == NULL || !rows->are_fewer)
+        return from;
+    weir_buf_clear(to);
+    weir_buf_reserve(to, rows->batch.rows * size + 1);
+    for (size_t i = 0; i < rows->batch.rows; i++)
+        weir_buf_append(to, (const uint8_t *)from + origins[i] * size, size);
+    return to->at;
+}
+
+void preprocess_chain_rows_gather(struct chain *chain, const struct operator_batch *batch)
+{
+    struct chain_rows *rows = &chain->rows;
+    rows->batch.ids = pick(rows, batch->ids, sizeof(*batch->ids), &rows->ids);
+    rows->batch.times = pick(rows, batch->times, sizeof(*batch->times), &rows->times);
+    rows->batch.labels = pick(rows, batch->labels, sizeof(*batch->labels), &rows->labels);
 }
 
 void preprocess_chain_rows_fini(struct chain_rows *rows)

@@ -160,11 +160,15 @@ static void run_step(struct chain *chain, struct chain_step *step, const struct 
         step->bytes += bytes_of(&step->own[i], piece);
 }
 
-/* Brings a piece to the end of the loop. */
+/* Brings a piece to the end of the loop. A row that is kept enters at the cut. */
 static void run_piece(struct chain *chain, size_t first, const struct piece *piece)
 {
-    for (size_t i = first; i < chain->step[first].loop_end && !chain->waits; i++) {
+    bool is_kept = first == 0 && preprocess_chain_cut_load(chain, piece->first);
+    for (size_t i = is_kept ? chain->cut.end : first;
+         i < chain->step[first].loop_end && !chain->waits && !chain->cut.has_lost; i++) {
         struct chain_step *step = &chain->step[i];
+        if (i == chain->cut.end && first < i && !is_kept)
+            preprocess_chain_cut_keep(chain, piece->first);
         if (step->is_absorbed)
             continue;
         run_step(chain, step, piece, NULL);
@@ -195,7 +199,7 @@ static size_t run_loop(struct chain *chain, size_t first)
         note_row(batch, row, end > first + 1 ? most : 0);
         run_piece(chain, first, &piece);
         row += piece.rows;
-    } while (row < rows && !chain->waits);
+    } while (row < rows && !chain->waits && !chain->cut.has_lost);
     if (batch->under_way != NULL)
         *batch->under_way = 0;
     if (!chain->waits)
@@ -212,6 +216,7 @@ static void start(struct chain *chain, const struct operator_batch *batch, bool 
     chain->column[0] = &chain->payload;
     chain->failures.count = 0;
     chain->waits = false;
+    chain->cut.has_lost = false;
 }
 
 bool preprocess_chain_waits(const struct chain *chain)
@@ -227,9 +232,14 @@ const struct operator_failures *preprocess_chain_failures(const struct chain *ch
 const uint8_t *preprocess_chain_run(struct chain *chain, const struct operator_batch *batch)
 {
     start(chain, batch, false);
-    for (size_t i = 0; i < chain->end && !chain->waits;)
+    preprocess_chain_cut_begin(chain);
+    for (size_t i = 0; i < chain->end && !chain->waits && !chain->cut.has_lost;) {
         i = run_loop(chain, i);
+        if (chain_is_cut(chain, i) && !chain->waits)
+            preprocess_chain_cut_pass(chain);
+    }
     preprocess_chain_rows_end(chain);
+    chain->cut.kept = NULL;
     return chain->flags.at;
 }
 

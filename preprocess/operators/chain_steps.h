@@ -1,6 +1,6 @@
 /* The inside of a chain, for chain.c, which plans it, chain_order.c, which plans it in another order, chain_fuse.c,
- * which makes one of several operators, chain_run.c, which runs it, chain_rows.c, which lets rows go, and chain_fit.c,
- * which fits it. */
+ * which makes one of several operators, chain_run.c, which runs it, chain_rows.c, which lets rows go, chain_cut.c and
+ * chain_kept.c, which keep them, and chain_fit.c, which fits it. */
 #ifndef WEIR_PREPROCESS_OPERATORS_CHAIN_STEPS_H
 #define WEIR_PREPROCESS_OPERATORS_CHAIN_STEPS_H
 
@@ -56,6 +56,22 @@ struct chain_rows {
 /* Loops differ while operators are fitted, for then some do not run. */
 enum chain_loops { CHAIN_LOOPS_NONE, CHAIN_LOOPS_RUN, CHAIN_LOOPS_FOLD };
 
+/* The place at which rows are kept. */
+struct chain_cut {
+    size_t end;                       /* operators that run before it; 0: there is none */
+    bool is_in_run;                   /* pictures pass it one after the other, within a loop */
+    size_t columns;                   /* that are kept … */
+    size_t column[COLUMNS_MAX];       /* … by their slots, ascending: where they are */
+    struct column whole[COLUMNS_MAX]; /* scratch: rows that were made, and those that were kept */
+    struct weir_buf row;              /* scratch: one of them, as it is kept */
+    struct column alone;              /* a picture that was kept, borrowed … */
+    uint32_t offsets[2];              /* … its offsets … */
+    struct picture_place place;       /* … and where its pixels are */
+    const struct chain_kept *kept;    /* of the batch under way; NULL: none */
+    struct operator_batch batch;      /* all rows of it */
+    bool has_lost;
+};
+
 struct chain {
     const struct weir_yaml_node *operators;
     const struct operator_records *records;
@@ -83,6 +99,7 @@ struct chain {
     bool waits;             /* an operator needs the batch once more */
     enum chain_loops loops; /* that its steps are in now */
     size_t piece_bytes;     /* of the widest column of a loop */
+    struct chain_cut cut;
 };
 
 /* Maximum bytes of one operator's partial fit: an equal part for each. */
@@ -95,6 +112,12 @@ static inline size_t chain_partial_bytes_max(const struct chain *chain)
 static inline bool chain_is_given(const struct chain_step *step)
 {
     return step->op->fit != NULL && !operator_folds(step->op);
+}
+
+/* True when the cut is before the step that runs as number `index`, and loops end there. */
+static inline bool chain_is_cut(const struct chain *chain, size_t index)
+{
+    return chain->cut.end == index && index > 0 && !chain->cut.is_in_run;
 }
 
 /* The schema while a chain is planned. */
@@ -140,8 +163,28 @@ static inline int chain_find_slot(const uint8_t *slots, size_t count, uint8_t sl
 void preprocess_chain_rows_begin(struct chain *chain, const struct operator_batch *batch);
 /* Lets rows that are marked go from the columns that are wanted after a step, if that pays. */
 void preprocess_chain_rows_drop(struct chain *chain, const struct chain_step *step, bool is_last);
+/* Lets rows that are marked go from the columns that are wanted after a step; NULL: from the payload. */
+void preprocess_chain_rows_let_go(struct chain *chain, const struct chain_step *step);
 /* Tells chain->flags what has become of the rows that are left. */
 void preprocess_chain_rows_end(struct chain *chain);
+/* Takes ids, times and labels of the rows that are there out of those of the batch as it came. */
+void preprocess_chain_rows_gather(struct chain *chain, const struct operator_batch *batch);
 void preprocess_chain_rows_fini(struct chain_rows *rows);
+
+/* Plans the operators in an exact order, with a cut after so many. */
+enum weir_status preprocess_chain_divide(const struct chain *chain, const uint8_t *order,
+                                         size_t cut, struct chain **ret_chain,
+                                         struct weir_error *err) WEIR_MUST_USE;
+/* Finds what is kept of a chain with a cut, once its steps are planned. */
+void preprocess_chain_cut_plan(struct chain *chain);
+void preprocess_chain_cut_fini(struct chain_cut *cut);
+/* Takes the rows that are known out of the batch, until the cut. */
+void preprocess_chain_cut_begin(struct chain *chain);
+/* Hands the rows at the cut on to be kept, and puts those that are known beside them. */
+void preprocess_chain_cut_pass(struct chain *chain);
+/* Puts the row at the cut of a loop where the operator behind it reads it. False: it is not known, or lost. */
+bool preprocess_chain_cut_load(struct chain *chain, size_t row);
+/* Hands the row at the cut of a loop on to be kept. */
+void preprocess_chain_cut_keep(struct chain *chain, size_t row);
 
 #endif

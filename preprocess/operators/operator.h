@@ -185,6 +185,9 @@ enum operator_trait {
     OPERATOR_RESAMPLES = 1 << 7,     /* makes each pixel a weighted mean of pixels near its place */
     OPERATOR_NEARLY_ELEMENTWISE =
         1 << 8, /* … but for what it sums over a picture, or for their places in it */
+    OPERATOR_VARIES =
+        1 << 9, /* makes another row of the same record by chance, or where nothing is trained */
+    OPERATOR_HEEDLESS = 1 << 10, /* makes the same, whoever reads it (reads_ahead) */
 };
 
 /* Effect of an operator on the schema: takes one column, or several, and puts one or two in the
@@ -260,6 +263,8 @@ struct preprocess_operator {
      * failed. */
     bool by_batch;
     unsigned traits; /* enum operator_trait, whatever its options */
+    /* Raised whenever it makes other bytes of the same row: what is kept of it is made again (C19). */
+    uint32_t version;
 
     /* Required. Chooses the column it reads and describes those it makes; keeps in `state` what
      * apply() needs. `options` lives as long as the state. */

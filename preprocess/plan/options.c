@@ -53,6 +53,17 @@ static const struct cfg_key PLAN[] = {
     CFG_F64(struct preprocess_planned, tolerance, .fallback = "0.1", .max = 1,
             .doc = "approximate: root mean square of the differences it may make in a tensor, as a "
                    "share of that of its numbers' deviations; checked on records before a run"),
+    {.name = "cache",
+     .kind = CFG_KIND_NODE,
+     .offset = CFG_OFFSET(const struct weir_yaml_node *, struct preprocess_planned, cache_node),
+     .doc = "rows that are kept for whoever reads the same samples again: none (default), or "
+            "{after: NAME}, what the operators up to the one of that name make of each"},
+    CFG_END,
+};
+
+static const struct cfg_key CACHE[] = {
+    CFG_KEY_AS("after", CFG_KIND_TEXT, const char *, struct preprocess_planned, cache_after,
+               .required = true, .doc = ""),
     CFG_END,
 };
 
@@ -79,6 +90,27 @@ static const struct cfg_key SECTION[] = {
     CFG_END,
 };
 
+/* Reads none or {after: NAME}. */
+static enum weir_status read_cache(struct preprocess_planned *plan, struct weir_error *err)
+{
+    const struct weir_yaml_node *node = plan->cache_node;
+    const char *word = weir_yaml_text(node);
+    if (node == NULL || weir_str_equal(word, "none"))
+        return WEIR_OK;
+    if (weir_str_equal(word, "auto"))
+        return weir_yaml_fail(node, err,
+                              "preprocess.plan.cache: auto is not there yet: say none, or "
+                              "{after: NAME} of the operator after which rows are kept");
+    if (word != NULL)
+        return weir_yaml_fail(
+            node, err, "preprocess.plan.cache: found '%s', expected none or {after: NAME}", word);
+    if (plan->order == PREPROCESS_APPROXIMATE)
+        return weir_yaml_fail(node, err,
+                              "preprocess.plan.cache: expected none beside order: approximate, "
+                              "which moves operators across any place");
+    return cfg_read(CACHE, CFG_CLOSED, node, "preprocess.plan.cache", NULL, plan, err);
+}
+
 static void read_section(const struct weir_yaml_node *root, struct preprocess_options *options,
                          struct cfg_complaints *all)
 {
@@ -93,6 +125,7 @@ static void read_section(const struct weir_yaml_node *root, struct preprocess_op
              cfg_read(PLAN, CFG_CLOSED, options->plan_node, "preprocess.plan", NULL, &options->plan,
                       &err),
              &err);
+    cfg_note(all, read_cache(&options->plan, &err), &err);
     cfg_note(all, cfg_on_error_read(options->on_error_node, &options->on_error, &err), &err);
     if (options->batch.shuffle == PREPROCESS_SHUFFLE_WINDOWED && options->batch.window == 0)
         cfg_note(all,

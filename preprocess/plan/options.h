@@ -35,6 +35,8 @@ struct preprocess_planned {
     int order; /* enum preprocess_order_of_operators */
     int place; /* enum preprocess_place_of_operators */
     double tolerance;
+    const struct weir_yaml_node *cache_node; /* private: read into `cache_after` */
+    const char *cache_after; /* operator after which rows are kept; NULL: none are */
 };
 
 struct preprocess_options {

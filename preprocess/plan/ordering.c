@@ -22,6 +22,7 @@ static void bind(struct ordering *ordering, enum algebra_law law)
 void preprocess_ordering_begin(struct ordering *ordering, const struct chain *chain,
                                enum algebra_law law)
 {
+    size_t cut = preprocess_chain_cut_at(chain); /* which nothing passes */
     *ordering = (struct ordering){.count = preprocess_chain_operators(chain)};
     preprocess_chain_order(chain, ordering->order);
     for (size_t i = 0; i < ordering->count; i++)
@@ -30,6 +31,7 @@ void preprocess_ordering_begin(struct ordering *ordering, const struct chain *ch
         for (size_t k = 0; k < i; k++) {
             size_t late = ordering->order[i], early = ordering->order[k];
             ordering->after[late][early] =
+                (k < cut && i >= cut) ||
                 preprocess_algebra_commute(&ordering->facts[early], &ordering->facts[late]) < law;
         }
     }

@@ -106,6 +106,35 @@ static enum weir_status order_nearly(struct preprocess_plan *plan, struct weir_e
     return WEIR_OK;
 }
 
+enum weir_status preprocess_plan_cut(const struct preprocess_planned *planned, struct chain **chain,
+                                     struct weir_error *err)
+{
+    struct chain *other = NULL;
+    struct weir_error reason;
+    if (planned->cache_after == NULL)
+        return WEIR_OK;
+    if (preprocess_chain_materialise(*chain, planned->cache_after, &other, &reason) != WEIR_OK)
+        return weir_yaml_fail(planned->cache_node, err, "preprocess.plan.cache: %s", reason.text);
+    preprocess_chain_free(*chain);
+    *chain = other;
+    return WEIR_OK;
+}
+
+/* Edition of the layout of rows (operators/chain_kept.c). */
+enum { KEPT_EDITION = 1 };
+
+/* Names what makes the rows at the cut, but for fitted state. Results do not depend on the processor (decision 012), so
+ * no part of that is in it. The chain is as written: in another order, operators are told other names of columns. */
+static uint64_t cut_key_of(const struct chain *chain)
+{
+    WEIR_AUTO_BUF text = {0};
+    if (preprocess_chain_cut_at(chain) == 0)
+        return 0;
+    weir_buf_printf(&text, "%d\n", KEPT_EDITION);
+    preprocess_chain_cut_print(chain, &text);
+    return weir_hash64(weir_buf_view(&text), 0) | 1;
+}
+
 enum weir_status preprocess_plan_open(const struct preprocess_order_form *form,
                                       struct preprocess_plan *ret_plan, struct weir_error *err)
 {
@@ -132,6 +161,8 @@ enum weir_status preprocess_plan_open(const struct preprocess_order_form *form,
     if (status == WEIR_OK && plan.options.plan.order == PREPROCESS_APPROXIMATE)
         status = order_nearly(&plan, err);
     if (status == WEIR_OK)
+        status = preprocess_plan_cut(&plan.options.plan, &plan.chain, err);
+    if (status == WEIR_OK)
         status = check_batch(&plan.options, plan.chain, err);
     if (status == WEIR_OK)
         status = open_set(form, &plan.set, err);
@@ -141,6 +172,7 @@ enum weir_status preprocess_plan_open(const struct preprocess_order_form *form,
         preprocess_plan_close(&plan);
         return status;
     }
+    plan.cut_key = cut_key_of(plan.chain);
     plan_delivery(form, &plan);
     *ret_plan = plan;
     return WEIR_OK;
@@ -213,6 +245,10 @@ enum weir_status preprocess_plan_fitted(struct preprocess_plan *plan, struct wei
                                         struct weir_error *err)
 {
     enum weir_status status = preprocess_chain_fit_load(plan->chain, fitted, err);
+    if (status == WEIR_OK)
+        plan->kept_key = preprocess_chain_cut_is_fitted(plan->chain)
+                             ? weir_hash64(fitted, plan->cut_key) | 1
+                             : plan->cut_key;
     if (status != WEIR_OK || !plan->trains || !preprocess_chain_has_classes(plan->chain))
         return status;
     free(plan->classes);

@@ -36,6 +36,8 @@ struct preprocess_plan {
     uint8_t *classes; /* length class of each sample of the set; NULL: they have none, or not yet */
     uint64_t seed;    /* of chance in operators, with sample and epoch */
     bool trains;      /* false: nothing is left to chance */
+    uint64_t cut_key; /* of operators before the cut; 0: there is none */
+    uint64_t kept_key; /* of rows at the cut: of those, as fitted; 0: none are kept, or not yet */
 };
 
 /* Parses, maps the set and plans the operators. INVALID, NOT_FOUND, CORRUPT; the set must have the
@@ -45,6 +47,9 @@ enum weir_status preprocess_plan_open(const struct preprocess_order_form *form,
                                       struct weir_error *err) WEIR_MUST_USE;
 void preprocess_plan_close(struct preprocess_plan *plan); /* zeroed is fine */
 
+/* Has `*chain` be divided where rows are to be kept, if any are. INVALID with place and what to do. */
+enum weir_status preprocess_plan_cut(const struct preprocess_planned *planned, struct chain **chain,
+                                     struct weir_error *err) WEIR_MUST_USE;
 /* Plans the operators in another order: places as written. INVALID when they cannot run so. */
 enum weir_status preprocess_plan_reorder(const struct preprocess_plan *plan, struct weir_u32s order,
                                          struct chain **ret_chain,

@@ -168,6 +168,7 @@ const struct preprocess_operator preprocess_operator_blur = {
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
+    .traits = OPERATOR_VARIES,
     .plan = plan,
     .apply = apply,
     .by_row = true,

@@ -2,14 +2,20 @@
  * or resizes, only what that one will read is decoded, and no larger than it needs. */
 #include "preprocess/operators/pictures/jpeg.h"
 
+#include <stdio.h>
+
+#include <jpeglib.h>
+
 struct options {
     const char *on;
     int channels;
     uint64_t pixels_max;
     bool strict;
+    int scale;
 };
 
 static const char *const CHANNELS[] = {"rgb", "grey", NULL};
+static const char *const SCALE[] = {"auto", "never", NULL};
 
 static const struct cfg_key OPTIONS[] = {
     CFG_TEXT(struct options, on, .doc = "column; by default the newest of bytes"),
@@ -20,6 +26,9 @@ static const struct cfg_key OPTIONS[] = {
     CFG_BOOL(struct options, strict, .fallback = "false",
              .doc = "a picture fails when bytes of it had to be guessed; otherwise it is counted "
                     "as odd"),
+    CFG_CHOICE(struct options, scale, .fallback = "auto", .choices = SCALE,
+               .doc = "auto: what the next operator reads, no larger than it needs; never: the "
+                      "whole picture as it is stored, so that it can be kept for all who read it"),
     CFG_END,
 };
 
@@ -41,6 +50,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     state->jpeg = preprocess_jpeg_new();
     state->pixels_max = options->pixels_max;
     state->strict = options->strict;
+    ret_plan->traits = options->scale == 0 ? 0 : OPERATOR_HEEDLESS;
     ret_plan->outputs = 1;
     ret_plan->output[0] = preprocess_column_about("picture", COLUMN_PICTURES, WEIR_U8,
                                                   options->channels == 0 ? 3 : 1);
@@ -92,6 +102,7 @@ const struct preprocess_operator preprocess_operator_decode_jpeg = {
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
     .reads_ahead = true,
+    .version = LIBJPEG_TURBO_VERSION_NUMBER,
     .plan = plan,
     .apply = apply,
     .by_row = true,

@@ -137,6 +137,7 @@ const struct preprocess_operator preprocess_operator_random_resized_crop = {
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),
     .absorbs = &preprocess_operator_flip,
+    .traits = OPERATOR_VARIES,
     .plan = plan,
     .apply = apply,
     .window = window,
