@@ -175,5 +175,8 @@ void cli_render_erase_plan(const json_t *answer, struct cli_page *page)
     cli_put_bytes(&bytes, cli_real(answer, "bytes"));
     cli_line(page, "erasing %lld samples, %s, would concern %zu live models; nothing was changed",
              (long long)cli_number(answer, "samples"), weir_buf_text(&bytes), live);
+    if (cli_number(answer, "cached") > 0)
+        cli_line(page, "%lld rows of them are kept in the cache, and would be overwritten",
+                 (long long)cli_number(answer, "cached"));
     show_seen(models, page);
 }

@@ -480,6 +480,8 @@ static enum weir_status start(struct local *local, struct weir_error *err)
         .log_level = system->log_level,
         .workers = local->options->workers,
         .listen = system->listen,
+        .cache_bytes = system->cache_bytes,
+        .cache_compress = system->cache_compress,
         .compress = system->compress,
     };
     struct orchestrator_platform_events events = {

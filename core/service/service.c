@@ -50,6 +50,8 @@ static const struct weir_option OPTIONS[] = {
     {"run", "N", "the run to serve (trainer)", OPTION(options.run)},
     {"listen", "ENDPOINT", "tcp://127.0.0.1:* for trainers, not a socket", OPTION(options.listen)},
     {"compress", "HOW", "batches: none, lz4 or zstd (worker)", OPTION(options.compress)},
+    {"keep", "BYTES:HOW", "rows of samples that are kept, and none, lz4 or zstd (worker)",
+     OPTION(options.keep)},
     {"check-config", "FILE", "check the sections this service owns", OPTION(check_config)},
     {"found", NULL,
      "with --check-config: against the data, and what others have found, as JSON on standard input",

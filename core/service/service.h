@@ -23,6 +23,7 @@ struct weir_service_options {
     const char *log_level;  /* --log-level */
     const char *run;        /* --run: the number of the run a trainer serves */
     const char *listen;     /* --listen: endpoint for trainers, in place of their socket; or NULL */
+    const char *keep;       /* --keep: BYTES:HOW of rows that workers keep of samples; NULL: none */
     const char *compress;   /* --compress: how a worker compresses batches; NULL: none */
 };
 

@@ -15,8 +15,8 @@ enum { WORKERS_MAX = 200 };
 struct system_section {
     uint64_t workers, trainers, gpus;
     const char *launcher, *user, *log_level;
-    const struct weir_yaml_node *postgres, *prices, *programs, *quotas, *budgets, *batches, *roots,
-        *credentials;
+    const struct weir_yaml_node *postgres, *prices, *programs, *quotas, *budgets, *batches, *cache,
+        *roots, *credentials;
 };
 
 static const struct cfg_key SYSTEM_KEYS[] = {
@@ -43,6 +43,8 @@ static const struct cfg_key SYSTEM_KEYS[] = {
              .doc = "{connection: …} of a running server, or {bin_dir: …}"),
     CFG_NODE(struct system_section, prices, .doc = "prices that cost is computed with"),
     CFG_NODE(struct system_section, batches, .doc = "transfer of batches from workers to trainers"),
+    CFG_NODE(struct system_section, cache,
+             .doc = "rows that are kept of samples, where pipelines say preprocess.plan.cache"),
     CFG_NODE(struct system_section, programs,
              .doc = "NAME: {command: […]} of each program that pipelines may name; none else"),
     CFG_NODE(
@@ -84,6 +86,32 @@ static const struct cfg_key BATCHES_KEYS[] = {
                    "written to lent memory then"),
     CFG_END,
 };
+
+struct cache_section {
+    uint64_t bytes;
+    int compress;
+};
+
+static const struct cfg_key CACHE_KEYS[] = {
+    CFG_SIZE(struct cache_section, bytes, .fallback = "10GiB",
+             .doc =
+                 "limit of DATA_DIR/cache: the rows that were not used for the longest time make "
+                 "room for others; 0: nothing is kept"),
+    CFG_CHOICE(struct cache_section, compress, .fallback = "none", .choices = WEIR_COMPRESSIONS,
+               .doc = "rows of 4 KiB and more, each by itself, where it makes them an eighth "
+                      "smaller"),
+    CFG_END,
+};
+
+static enum weir_status read_cache(struct orchestrator_system *system,
+                                   const struct weir_yaml_node *node, struct weir_error *err)
+{
+    struct cache_section cache = {0};
+    enum weir_status status = cfg_read(CACHE_KEYS, CFG_CLOSED, node, "cache", NULL, &cache, err);
+    system->cache_bytes = cache.bytes;
+    system->cache_compress = WEIR_COMPRESSIONS[cache.compress];
+    return status;
+}
 
 static enum weir_status read_postgres(struct orchestrator_system *system,
                                       const struct weir_yaml_node *node, struct weir_error *err)
@@ -154,6 +182,8 @@ static enum weir_status read_sections(struct orchestrator_system *system,
     }
     if (status == WEIR_OK)
         status = read_batches(system, section.batches, err);
+    if (status == WEIR_OK)
+        status = read_cache(system, section.cache, err);
     if (status == WEIR_OK)
         status = orchestrator_quotas_check(section.quotas, err);
     if (status == WEIR_OK)
@@ -240,6 +270,8 @@ void orchestrator_system_describe(struct weir_buf *out)
     cfg_document(POSTGRES_KEYS, out);
     weir_buf_append_text(out, "\n## batches\n\n");
     cfg_document(BATCHES_KEYS, out);
+    weir_buf_append_text(out, "\n## cache\n\n");
+    cfg_document(CACHE_KEYS, out);
     weir_buf_append_text(out, "\n## prices\n\n");
     cfg_document(ORCHESTRATOR_PRICE_KEYS, out);
     orchestrator_quotas_describe(out);

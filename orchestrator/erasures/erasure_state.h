@@ -24,6 +24,7 @@ struct erasure_batch {
     enum erasure_state state;
     uint64_t timer;
     int64_t purged; /* directories of runs that were removed */
+    int64_t cached; /* rows kept of samples that were overwritten */
     struct {
         struct erasure_scores_place place;
         uint64_t samples;

@@ -1,11 +1,12 @@
 /* PURGING: no run begins, and once none is under way (an earlier batch may be measuring its models), everything below
  * runs/ is left over from one: checkpoints, optimizer state, what a model said of each sample. All of it goes, and a
  * training that was not through begins again when its pipeline goes on. So do lists of batch digests, what is kept of
- * the reference windows of triggers, what the dispatcher keeps of jobs, the scores that the selector keeps of the
- * samples, and words of people in rows. */
+ * the reference windows of triggers, rows kept of the samples, what the dispatcher keeps of jobs, the scores that the
+ * selector keeps of the samples, and words of people in rows. */
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "orchestrator/context/events.h"
+#include "orchestrator/erasures/cached.h"
 #include "orchestrator/erasures/erasure_state.h"
 #include "orchestrator/models/lineage.h"
 #include "orchestrator/pipeline/probe.h"
@@ -83,12 +84,13 @@ static enum weir_status effect_purged(struct erasure_batch *batch, const void *w
         status = forget_samples(batch, err);
     if (status == WEIR_OK) {
         status = DB_RUN(batch->context->db, Q_erasure_purged, NULL, err, DB_I64(batch->number),
-                        DB_I64(batch->purged), DB_I64(*scores));
+                        DB_I64(batch->purged), DB_I64(*scores), DB_I64(batch->cached));
     }
     return status == WEIR_OK
                ? orchestrator_erasure_tell(batch, "purged", NULL,
                                            JSON_FIELDS(JSON_NUMBER("directories", batch->purged),
-                                                       JSON_NUMBER("scores", *scores)),
+                                                       JSON_NUMBER("scores", *scores),
+                                                       JSON_NUMBER("cached", batch->cached)),
                                            err)
                : status;
 }
@@ -121,6 +123,17 @@ static enum weir_status purge_jobs(struct erasure_batch *batch, struct weir_erro
     return WEIR_OK;
 }
 
+static enum weir_status purge_cached(struct erasure_batch *batch, struct weir_error *err)
+{
+    struct id_blocks ids = {0};
+    enum weir_status status =
+        orchestrator_lineage_of_batch(batch->context, batch->number, &ids, err);
+    if (status == WEIR_OK)
+        status = orchestrator_cached_erase(batch->context, &ids, &batch->cached, err);
+    orchestrator_id_blocks_fini(&ids);
+    return status;
+}
+
 void orchestrator_erasure_purge(struct erasure_batch *batch)
 {
     struct weir_error err;
@@ -137,6 +150,8 @@ void orchestrator_erasure_purge(struct erasure_batch *batch)
         status = empty(batch->context, RUN_DIGESTS_FOLDER, &batch->purged, &err);
     if (status == WEIR_OK)
         status = orchestrator_probes_purge(batch->context, &batch->purged, &err);
+    if (status == WEIR_OK)
+        status = purge_cached(batch, &err);
     if (status == WEIR_OK)
         status = purge_jobs(batch, &err);
     if (status != WEIR_OK)

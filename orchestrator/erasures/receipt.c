@@ -163,6 +163,8 @@ static json_t *places_json(const struct erasure_context *context, const struct w
     json_object_set_new(there, "postgres", held("samples", (int64_t)reports->samples.at[at]));
     json_object_set_new(there, "scores",
                         held("samples", share * weir_rows_i64(rows, row, "scores_purged")));
+    json_object_set_new(there, "cache",
+                        held("rows", share * weir_rows_i64(rows, row, "cache_purged")));
     json_object_set_new(there, "models",
                         held("models", share * (int64_t)json_array_size(context->models)));
     json_object_set_new(there, "runs",

@@ -2,6 +2,7 @@
  * ones were (measuring.c), lineage is asked again, and scores are counted. Then receipts are due (receipts.c). */
 #include "core/base/memory.h"
 #include "orchestrator/context/events.h"
+#include "orchestrator/erasures/cached.h"
 #include "orchestrator/erasures/erasure_state.h"
 #include "orchestrator/models/content.h"
 #include "orchestrator/models/lineage.h"
@@ -94,9 +95,11 @@ enum weir_status orchestrator_erasure_seen_by(struct context *context, int64_t n
     return status;
 }
 
+/* Nobody has seen them any more, and no row is kept of them. */
 static enum weir_status check_lineage(struct erasure_batch *batch, struct weir_error *err)
 {
     struct id_blocks ids = {0};
+    int64_t late; /* rows, by a worker that slept through the erasure */
     WEIR_AUTO(weir_rows) models = NULL;
     WEIR_AUTO_FREE char *model = NULL;
     enum weir_status status =
@@ -108,6 +111,8 @@ static enum weir_status check_lineage(struct erasure_batch *batch, struct weir_e
     if (status == WEIR_OK && model != NULL)
         status = weir_fail(err, WEIR_INTERNAL,
                            "model %s has seen erased samples and is still there", model);
+    if (status == WEIR_OK)
+        status = orchestrator_cached_erase(batch->context, &ids, &late, err);
     orchestrator_id_blocks_fini(&ids);
     return status;
 }

@@ -11,12 +11,6 @@
 
 static const char DROPPED[] = "this text was dropped by an erasure: it may have quoted a record";
 
-static bool is_erased(const struct id_blocks *ids, uint64_t id)
-{
-    const struct id_block *block = orchestrator_id_blocks_find(ids, (int64_t)(id >> WEIR_ROW_BITS));
-    return block != NULL && weir_bits_get(&block->rows, weir_sample_row(id));
-}
-
 static void drop_reasons(json_t *failures, const struct id_blocks *ids)
 {
     size_t i;
@@ -24,7 +18,7 @@ static void drop_reasons(json_t *failures, const struct id_blocks *ids)
     json_array_foreach(failures, i, failure)
     {
         uint64_t id = (uint64_t)json_integer_value(json_object_get(failure, "sample"));
-        if (is_erased(ids, id))
+        if (orchestrator_id_blocks_has(ids, id))
             json_object_set_new(failure, "reason", json_string(DROPPED));
     }
 }

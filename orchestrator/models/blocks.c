@@ -41,6 +41,13 @@ static struct id_block *of_block(struct id_blocks *blocks, int64_t block)
     return there ? &blocks->at[index] : insert(blocks, index, block);
 }
 
+bool orchestrator_id_blocks_has(const struct id_blocks *blocks, uint64_t id)
+{
+    const struct id_block *block =
+        orchestrator_id_blocks_find(blocks, (int64_t)(id >> WEIR_ROW_BITS));
+    return block != NULL && weir_bits_get(&block->rows, weir_sample_row(id));
+}
+
 void orchestrator_id_blocks_add_rows(struct id_blocks *blocks, int64_t block,
                                      const struct weir_bits *rows)
 {

@@ -24,6 +24,7 @@ void orchestrator_id_blocks_add_rows(struct id_blocks *blocks, int64_t block,
                                      const struct weir_bits *rows);
 /* NULL: no id of that block is in it. */
 const struct id_block *orchestrator_id_blocks_find(const struct id_blocks *blocks, int64_t block);
+bool orchestrator_id_blocks_has(const struct id_blocks *blocks, uint64_t id);
 size_t orchestrator_id_blocks_population(const struct id_blocks *blocks);
 size_t orchestrator_id_blocks_shared(const struct id_blocks *a, const struct id_blocks *b);
 /* Writes the block's ids, ascending, to `ids` (room for WEIR_BLOCK_ROWS); returns their number. */

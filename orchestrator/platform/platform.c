@@ -59,7 +59,7 @@ struct orchestrator_platform {
     char *bin_dir;
     char *log_level;
     unsigned workers;
-    char *listen, *compress; /* of workers; NULL: as they do by themselves */
+    char *listen, *compress, *keep; /* of workers; NULL: as they do by themselves */
     struct orchestrator_jails jails;
     struct orchestrator_datadir *datadir;
     struct orchestrator_supervisor *supervisor;
@@ -287,8 +287,10 @@ static enum weir_status launch(struct orchestrator_platform *platform,
     return status;
 }
 
+enum { WORKER_ARGUMENTS_MAX = 6 };
+
 static size_t worker_arguments(const struct orchestrator_platform *platform,
-                               const char *ret_arguments[4])
+                               const char *ret_arguments[WORKER_ARGUMENTS_MAX])
 {
     size_t count = 0;
     if (platform->listen != NULL) {
@@ -299,13 +301,17 @@ static size_t worker_arguments(const struct orchestrator_platform *platform,
         ret_arguments[count++] = "--compress";
         ret_arguments[count++] = platform->compress;
     }
+    if (platform->keep != NULL) {
+        ret_arguments[count++] = "--keep";
+        ret_arguments[count++] = platform->keep;
+    }
     return count;
 }
 
 static enum weir_status start_workers(struct orchestrator_platform *platform,
                                       struct weir_error *err)
 {
-    const char *arguments[4];
+    const char *arguments[WORKER_ARGUMENTS_MAX];
     size_t argument_count = worker_arguments(platform, arguments);
     for (unsigned i = 1; i <= platform->workers; i++) {
         char name[32];
@@ -590,6 +596,9 @@ enum weir_status orchestrator_platform_start(struct weir_loop *loop,
     platform->workers = options->workers;
     platform->listen = options->listen != NULL ? weir_strdup(options->listen) : NULL;
     platform->compress = options->compress != NULL ? weir_strdup(options->compress) : NULL;
+    platform->keep = options->cache_bytes > 0
+                         ? weir_format("%lu:%s", options->cache_bytes, options->cache_compress)
+                         : NULL;
     platform->patience_ms = options->patience_ms != 0 ? options->patience_ms : PATIENCE_MS;
     enum weir_status status = start_steps(platform, options, err);
     if (status != WEIR_OK)
@@ -633,6 +642,7 @@ void orchestrator_platform_free(struct orchestrator_platform *platform)
     free(platform->log_level);
     free(platform->listen);
     free(platform->compress);
+    free(platform->keep);
     free(platform->bin_dir);
     free(platform);
 }

@@ -22,6 +22,8 @@ struct orchestrator_platform_options {
     const char *log_level;        /* of the children; NULL: their default */
     unsigned workers;             /* 0: none */
     const char *listen;           /* endpoint of each worker; NULL: a socket of its own */
+    uint64_t cache_bytes;         /* of rows that workers keep of samples; 0: none … */
+    const char *cache_compress;   /* … and how they compress them */
     const char *compress;         /* how workers compress batches; NULL: not at all */
     int64_t patience_ms;          /* with a start that comes no further; 0: a minute */
 };

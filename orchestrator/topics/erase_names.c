@@ -1,6 +1,7 @@
 /* Names by which an erasure calls its samples, and erase_plan: what it would concern, asked of storage and of lineage.
  * Clear subjects and keys pass through this process's memory on their way to storage, and nowhere else. */
 #include "core/base/memory.h"
+#include "orchestrator/erasures/cached.h"
 #include "orchestrator/models/lineage.h"
 #include "orchestrator/topics/topic.h"
 
@@ -69,19 +70,23 @@ static void on_found(void *owner, const struct weir_reply *reply, const struct w
     struct weir_error problem;
     struct id_blocks ids = {0};
     json_t *json = NULL;
+    int64_t cached = 0;
     if (reply == NULL) {
         orchestrator_topic_refuse(call, err);
         return;
     }
     const struct msg_found *found = reply->message;
     orchestrator_id_blocks_add(&ids, found->ids.at, found->ids.count);
-    enum weir_status status = orchestrator_topic_lineage_json(call, &ids, &json, &problem);
+    enum weir_status status = orchestrator_cached_count(call->context, &ids, &cached, &problem);
+    if (status == WEIR_OK)
+        status = orchestrator_topic_lineage_json(call, &ids, &json, &problem);
     orchestrator_id_blocks_fini(&ids);
     if (status != WEIR_OK) {
         orchestrator_topic_refuse(call, &problem);
         return;
     }
     json_object_set_new(json, "bytes", json_integer((json_int_t)found->bytes));
+    json_object_set_new(json, "cached", json_integer(cached));
     orchestrator_topic_answer(call, json);
 }
 

@@ -75,7 +75,7 @@ static enum weir_status check_place(const struct chain *chain, size_t place, str
     return check_neighbours(chain, place, err);
 }
 
-/* What is kept are numbers: words stay in the files that an erasure searches anyway. */
+/* Only numbers are kept: words stay in the files that an erasure searches anyway. */
 static enum weir_status check_columns(const struct chain *chain, struct weir_error *err)
 {
     const struct chain_cut *cut = &chain->cut;

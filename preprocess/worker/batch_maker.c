@@ -1,5 +1,6 @@
 /* Making one batch. */
 #include "preprocess/worker/batch_maker.h"
+#include "preprocess/worker/kept_rows.h"
 
 #include "core/base/clock.h"
 #include "core/base/line_at.h"
@@ -30,6 +31,8 @@ struct batch_maker {
     bool drops;    /* operators gave up rows of the newest batch: perhaps of the next one, too */
     char reason[BATCH_MAKER_REASON_MAX];
     struct failures failures;
+    struct kept *kept; /* NULL: nothing is */
+    struct kept_rows known;
 };
 
 struct batch_maker *preprocess_batch_maker_new(struct crashes *crashes)
@@ -48,7 +51,13 @@ void preprocess_batch_maker_free(struct batch_maker *maker)
     preprocess_rows_fini(&maker->rows);
     weir_buf_fini(&maker->times);
     weir_bits_fini(&maker->read);
+    preprocess_kept_rows_fini(&maker->known);
     free(maker);
+}
+
+void preprocess_batch_maker_use_kept(struct batch_maker *maker, struct kept *kept)
+{
+    maker->kept = kept;
 }
 
 uint64_t preprocess_batch_maker_bytes_read(const struct batch_maker *maker)
@@ -80,6 +89,7 @@ void preprocess_batch_maker_wipe(struct batch_maker *maker)
 {
     preprocess_files_forget(maker->files);
     preprocess_rows_fini(&maker->rows);
+    preprocess_kept_rows_fini(&maker->known);
     explicit_bzero(&maker->failures, sizeof(maker->failures));
     explicit_bzero(maker->reason, sizeof(maker->reason));
 }
@@ -231,9 +241,16 @@ static enum weir_status read_sample(struct batch_maker *maker, const struct batc
                                     const struct located_sample *sample, size_t place,
                                     struct column *payload, struct weir_error *err)
 {
-    enum weir_sample_state state = state_of(maker, request, sample, payload->values.size);
+    enum weir_sample_state state =
+        state_of(maker, request, sample, payload->values.size + maker->known.spared_bytes);
     enum weir_status status = WEIR_OK;
     size_t before = payload->values.size;
+    if (state == WEIR_SAMPLE_LIVE && preprocess_kept_rows_has(&maker->known, place)) {
+        maker->known.spared_bytes += sample->length;
+        preprocess_rows_add(&maker->rows, sample, place, 1);
+        end_row(maker, payload);
+        return WEIR_OK;
+    }
     if (state == WEIR_SAMPLE_LIVE && preprocess_fetched_has_file(request->fetched, sample->file))
         status = read_fetched(request, sample, &payload->values, &state);
     else if (state == WEIR_SAMPLE_LIVE)
@@ -271,9 +288,12 @@ static bool is_odd(const struct batch_maker *maker, const struct batch_request *
 /* Returns the place in memory of an ordinary small sample in a mapped file; else NULL. */
 static const uint8_t *find_in_memory(const struct batch_maker *maker,
                                      const struct batch_request *request,
-                                     const struct located_sample *sample, size_t payload_bytes)
+                                     const struct located_sample *sample, size_t place,
+                                     size_t payload_bytes)
 {
+    payload_bytes += maker->known.spared_bytes;
     if (sample->state != WEIR_SAMPLE_LIVE || sample->length > FILES_SMALL_BYTES_MAX ||
+        preprocess_kept_rows_has(&maker->known, place) ||
         is_too_large(request, sample, payload_bytes) || sample->file >= FILES_OPEN_MAX ||
         (!maker->is_plain && is_odd(maker, request, sample)))
         return NULL;
@@ -319,7 +339,7 @@ static size_t take_mapped(struct batch_maker *maker, const struct batch_request 
     for (; found < most; found++) {
         const struct located_sample *sample = &samples[first + found];
         __builtin_prefetch(sample + AHEAD);
-        const uint8_t *at = find_in_memory(maker, request, sample, end);
+        const uint8_t *at = find_in_memory(maker, request, sample, first + found, end);
         if (at == NULL)
             break;
         maker->taken[found] = (struct mapping_range){at, sample->length};
@@ -380,6 +400,16 @@ static enum weir_status read_samples(struct batch_maker *maker, const struct bat
     }
     settle_places(payload, maker->rows.count);
     return is_whole ? WEIR_OK : WEIR_UNAVAILABLE;
+}
+
+/* Finds the rows that are kept, of a batch that is to be made: a fit is made of all of them. */
+static void find_kept(struct batch_maker *maker, const struct batch_request *request, bool is_made)
+{
+    size_t count;
+    const struct located_sample *samples =
+        preprocess_located_batch(request->located, request->plan, request->batch, &count);
+    preprocess_kept_rows_begin(&maker->known, maker->kept, is_made ? request->plan->kept_key : 0,
+                               samples, count);
 }
 
 static enum weir_status read_timed(struct batch_maker *maker, const struct batch_request *request,
@@ -531,12 +561,15 @@ struct work {
     struct chain *chain;
     struct operator_batch about;
     struct chain_partial *partial; /* to fold it into; NULL: it is to be made */
+    struct kept_rows *known;
     const uint8_t *flags;
 };
 
 static void run_chain(void *owner)
 {
     struct work *work = owner;
+    bool uses_kept = work->known != NULL && work->known->is_used;
+    preprocess_chain_use_kept(work->chain, uses_kept ? &work->known->use : NULL);
     if (work->partial == NULL)
         work->flags = preprocess_chain_run(work->chain, &work->about);
     else if (work->about.rows > 0)
@@ -556,6 +589,7 @@ static enum weir_status work_on_copies(struct batch_maker *maker,
         return status;
     work->about = about_batch(maker, request);
     lend_tensors(maker, request);
+    preprocess_kept_rows_place(&maker->known, &maker->rows);
     run_chain(work);
     return WEIR_OK;
 }
@@ -572,9 +606,32 @@ static enum weir_status work_in_place(struct batch_maker *maker,
         return status;
     work->about = about_batch(maker, request);
     lend_tensors(maker, request);
-    if (!preprocess_mapping_watch(run_chain, work)) /* a file has ended meanwhile */
+    preprocess_kept_rows_place(&maker->known, &maker->rows);
+    if (!preprocess_mapping_watch(run_chain, work)) { /* a file has ended meanwhile */
+        preprocess_kept_rows_settle(&maker->known, false);
+        find_kept(maker, request, true);
         return work_on_copies(maker, request, work, err);
+    }
     return check_files(maker, request, err);
+}
+
+/* Until no row is lost that was kept: each time, a segment is. */
+static enum weir_status work_through(struct batch_maker *maker, const struct batch_request *request,
+                                     struct work *work, struct weir_error *err)
+{
+    bool is_good = false;
+    enum weir_status status = WEIR_OK;
+    work->known = &maker->known;
+    while (status == WEIR_OK && !is_good) {
+        find_kept(maker, request, true);
+        status = preprocess_chain_reads_in_place(work->chain)
+                     ? work_in_place(maker, request, work, err)
+                     : work_on_copies(maker, request, work, err);
+        is_good = !preprocess_chain_has_lost(work->chain);
+        preprocess_kept_rows_settle(&maker->known, status == WEIR_OK && is_good &&
+                                                       !preprocess_chain_waits(work->chain));
+    }
+    return status;
 }
 
 enum weir_status preprocess_batch_maker_make(struct batch_maker *maker,
@@ -584,9 +641,7 @@ enum weir_status preprocess_batch_maker_make(struct batch_maker *maker,
 {
     struct chain *chain = request->plan->chain;
     struct work work = {.chain = chain};
-    enum weir_status status = preprocess_chain_reads_in_place(chain)
-                                  ? work_in_place(maker, request, &work, err)
-                                  : work_on_copies(maker, request, &work, err);
+    enum weir_status status = work_through(maker, request, &work, err);
     if (status != WEIR_OK)
         return status;
     if (preprocess_chain_waits(chain))
@@ -616,6 +671,7 @@ enum weir_status preprocess_batch_maker_fold(struct batch_maker *maker,
                                              struct chain_partial *partial, struct weir_error *err)
 {
     struct work work = {.chain = request->plan->chain, .partial = partial};
+    find_kept(maker, request, false);
     enum weir_status status = work_on_copies(maker, request, &work, err);
     if (status == WEIR_OK && work.about.rows > 0 && preprocess_chain_waits(work.chain))
         status = weir_fail(err, WEIR_TIMEOUT, "an operator is not done with it yet");

@@ -8,6 +8,7 @@
 #include "preprocess/worker/crashes.h"
 #include "preprocess/worker/fetched.h"
 #include "preprocess/worker/flow.h"
+#include "preprocess/worker/kept.h"
 #include "preprocess/worker/located.h"
 
 enum {
@@ -20,6 +21,8 @@ enum {
  * samples that are no longer tried. */
 struct batch_maker;
 struct batch_maker *preprocess_batch_maker_new(struct crashes *crashes);
+/* Has it use rows that are kept of samples, and keep those that it makes; borrowed, may be NULL. */
+void preprocess_batch_maker_use_kept(struct batch_maker *maker, struct kept *kept);
 void preprocess_batch_maker_free(struct batch_maker *maker);
 
 /* Everything needed to make one batch. */

@@ -19,6 +19,7 @@ static void on_held(void *owner, const struct weir_reply *reply, const struct we
     if (worker->flow.erasure_epoch > before) { /* acknowledge at once */
         preprocess_worker_tasks_drop_fetched(worker);
         preprocess_layouts_clear(worker->layouts);
+        preprocess_kept_on_erasure(worker->kept);
         worker->hold_ms = 0;
         preprocess_batch_maker_forget_files(
             worker->batch_maker); /* a scrubbed file must be opened and checked again */

@@ -65,15 +65,16 @@ static void prefetch(const struct mapping_range *range)
 bool preprocess_mapping_watch(void (*work)(void *owner), void *owner)
 {
     sigjmp_buf here;
+    sigjmp_buf *volatile outer = escape;
     if (sigsetjmp(here, 0) != 0) {
-        escape = NULL;
+        escape = outer;
         return false;
     }
     escape = &here;
     atomic_signal_fence(memory_order_seq_cst);
     work(owner);
     atomic_signal_fence(memory_order_seq_cst);
-    escape = NULL;
+    escape = outer;
     return true;
 }
 

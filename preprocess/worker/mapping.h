@@ -28,7 +28,7 @@ static inline const uint8_t *mapping_at(const struct mapping *mapping, uint64_t 
 }
 
 /* Does `work`, which may read mapped ranges where they are. False when a file has ended before one of them: `work`
- * was left at that read, and must hold nothing just then that it has to give back. */
+ * was left at that read, and must hold nothing just then that it has to give back. `work` may watch over other work. */
 bool preprocess_mapping_watch(void (*work)(void *owner), void *owner);
 
 /* A piece of a mapping. */

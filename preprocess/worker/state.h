@@ -98,6 +98,7 @@ struct worker {
     struct worker_loans loans[WORKER_CONSUMERS_MAX];
     struct weir_borrowed *borrowed;
     struct batch_maker *batch_maker;
+    struct kept *kept;                 /* NULL: nothing is kept of samples */
     enum weir_compression compression; /* of batches on their way */
     int64_t compress_ns;               /* CPU time of that, of this session … */
     uint64_t socket_bytes,

@@ -17,6 +17,7 @@ static void release_buffers(struct worker *worker)
     preprocess_layouts_clear(worker->layouts);
     preprocess_worker_jobs_close(worker); /* operators keep the rows of their last batch */
     preprocess_batch_maker_wipe(worker->batch_maker);
+    preprocess_kept_wipe(worker->kept);
 }
 
 void preprocess_worker_wipe(struct worker *worker)

@@ -32,6 +32,7 @@ static void on_tick(void *owner)
     preprocess_worker_prepare(worker);
     preprocess_worker_beat(worker);
     preprocess_worker_pump_soon(worker);
+    preprocess_kept_step(worker->kept, now_ms);
 }
 
 /* Every credit names all of them; what was used already cannot be claimed again. */
@@ -123,6 +124,25 @@ static enum weir_status read_compression(const char *name, enum weir_compression
     return weir_fail(err, WEIR_INVALID, "--compress: expected none, lz4 or zstd, found '%s'", name);
 }
 
+/* Reads --keep: the bytes of the cache, and how rows are compressed there: BYTES[:HOW]. */
+static enum weir_status open_kept(struct worker *worker, const struct weir_service_options *options,
+                                  struct weir_error *err)
+{
+    enum weir_compression how;
+    char *end = NULL;
+    uint64_t bytes_max = options->keep != NULL ? strtoull(options->keep, &end, 10) : 0;
+    const char *word = end != NULL && *end == ':' ? end + 1 : NULL;
+    if (end != NULL && (end == options->keep || (*end != '\0' && *end != ':')))
+        return weir_fail(err, WEIR_INVALID, "--keep: expected BYTES:HOW, found '%s'",
+                         options->keep);
+    enum weir_status status = read_compression(word, &how, err);
+    if (status == WEIR_OK)
+        worker->kept =
+            preprocess_kept_new(worker->loop, &worker->flow, options->data_dir, bytes_max, how);
+    preprocess_batch_maker_use_kept(worker->batch_maker, worker->kept);
+    return status;
+}
+
 enum weir_status preprocess_worker_open(const struct weir_service_options *options,
                                         struct weir_loop *loop, struct weir_rpc_server *server,
                                         void **ret_state, struct weir_error *err)
@@ -151,6 +171,8 @@ enum weir_status preprocess_worker_open(const struct weir_service_options *optio
     worker->batch_maker = preprocess_batch_maker_new(worker->crashes);
     if (status == WEIR_OK)
         status = read_compression(options->compress, &worker->compression, err);
+    if (status == WEIR_OK)
+        status = open_kept(worker, options, err);
     if (status == WEIR_OK)
         status = connect_peers(worker, options->socket_dir, err);
     if (status != WEIR_OK) {
@@ -183,6 +205,7 @@ void preprocess_worker_close(void *state)
     if (worker == NULL)
         return;
     weir_loop_cancel(worker->loop, worker->timer);
+    preprocess_kept_free(worker->kept); /* which writes, as long as the use lease runs */
     say_goodbye(worker);
     weir_rpc_peer_close(worker->dispatcher);
     weir_rpc_peer_close(worker->storage);

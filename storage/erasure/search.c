@@ -5,6 +5,7 @@
 #include "core/base/fault.h"
 #include "core/base/memory.h"
 #include "storage/catalog/known.h"
+#include "storage/erasure/search_cache.h"
 #include "storage/files/owned.h"
 #include "storage/formats/text.h"
 #include "storage/sql/queries.h"
@@ -55,6 +56,7 @@ struct search {
     struct stored_file file; /* without its path; */
     uint64_t number;         /* and its number in the dataset */
     bool is_known;           /* false: it is nobody's */
+    struct search_cache cache;
     enum weir_status status; /* of looking up positions */
     struct weir_error *err;
 };
@@ -216,6 +218,7 @@ static void close_file(struct search *search)
 {
     if (search->fd >= 0)
         close(search->fd);
+    storage_search_cache_close(&search->cache);
     search->fd = -1;
     free(search->path);
     search->path = NULL;
@@ -291,6 +294,13 @@ static bool is_live_place(struct search *search, uint64_t offset, size_t length)
     const struct dataset *dataset = search->dataset;
     struct chunk_span span;
 
+    if (search->cache.segment.table != NULL) {
+        bool is_others;
+
+        search->status = storage_search_cache_is_others(&search->cache, eraser->store, offset,
+                                                        length, &is_others, search->err);
+        return is_others;
+    }
     if (!search->is_known)
         return false;
     if (dataset->declaration->format->is_one_sample)
@@ -341,6 +351,7 @@ static void open_file(struct search *search)
     search->place =
         storage_search_place(&search->result.places, search->eraser->places, search->path);
     search->place->files++;
+    storage_search_cache_open(&search->cache, search->eraser->store->data_dir, search->path);
     search->status = identify(search, search->path, search->err);
 }
 

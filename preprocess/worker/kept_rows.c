@@ -1,0 +1,70 @@
+/* The rows of a batch that are kept: see kept_rows.h. */
+#include "preprocess/worker/kept_rows.h"
+
+void preprocess_kept_rows_fini(struct kept_rows *known)
+{
+    weir_buf_fini(&known->ids);
+    weir_buf_fini(&known->places);
+    weir_buf_fini(&known->is_known);
+    *known = (struct kept_rows){0};
+}
+
+void preprocess_kept_rows_begin(struct kept_rows *known, struct kept *kept, uint64_t key,
+                                const struct located_sample *samples, size_t count)
+{
+    known->kept = kept;
+    known->key = key;
+    known->spared_bytes = known->hits = 0;
+    known->is_used = kept != NULL && key != 0;
+    if (!known->is_used)
+        return;
+    weir_buf_clear(&known->ids);
+    weir_buf_clear(&known->places);
+    weir_buf_reserve(&known->places, count * sizeof(struct kept_place) + 1);
+    for (size_t i = 0; i < count; i++)
+        weir_buf_append(&known->ids, &samples[i].id, sizeof(samples[i].id));
+    known->is_used = preprocess_kept_find(kept, key, (const uint64_t *)(const void *)known->ids.at,
+                                          count, (struct kept_place *)(void *)known->places.at);
+}
+
+static struct kept_place place_of(const struct kept_rows *known, size_t row)
+{
+    const struct kept_place *places = (const struct kept_place *)(const void *)known->places.at;
+    return places[known->rows->samples[row]];
+}
+
+static bool load(void *owner, size_t row, struct weir_bytes *ret_row)
+{
+    struct kept_rows *known = owner;
+    return preprocess_kept_load(known->kept, place_of(known, row), ret_row);
+}
+
+static void keep(void *owner, size_t row, struct weir_bytes bytes)
+{
+    struct kept_rows *known = owner;
+    preprocess_kept_add(known->kept, known->rows->ids[row], known->key, bytes);
+}
+
+void preprocess_kept_rows_place(struct kept_rows *known, const struct rows *rows)
+{
+    if (!known->is_used)
+        return;
+    known->rows = rows;
+    known->hits = 0;
+    weir_buf_clear(&known->is_known);
+    weir_buf_reserve(&known->is_known, rows->count + 1);
+    for (size_t i = 0; i < rows->count; i++) {
+        bool is_known = preprocess_kept_rows_has(known, rows->samples[i]);
+        known->is_known.at[i] = is_known;
+        known->hits += is_known;
+    }
+    known->use = (struct chain_kept){
+        .is_known = known->is_known.at, .load = load, .keep = keep, .owner = known};
+}
+
+void preprocess_kept_rows_settle(struct kept_rows *known, bool is_good)
+{
+    if (known->is_used)
+        preprocess_kept_settle(known->kept, known->hits,
+                               is_good ? known->rows->count - known->hits : 0, is_good);
+}

@@ -1,0 +1,37 @@
+/* The rows of one batch that are kept, while it is made, and those that are to be. Owned by: a batch maker. */
+#ifndef WEIR_PREPROCESS_WORKER_KEPT_ROWS_H
+#define WEIR_PREPROCESS_WORKER_KEPT_ROWS_H
+
+#include "preprocess/worker/kept.h"
+#include "preprocess/worker/rows.h"
+
+/* Zeroed is none. */
+struct kept_rows {
+    struct kept *kept;
+    uint64_t key;
+    bool is_used;             /* false: nothing is kept of this job */
+    struct weir_buf ids;      /* of the batch */
+    struct weir_buf places;   /* struct kept_place, by the place in the batch */
+    struct weir_buf is_known; /* u8, by the row */
+    const struct rows *rows;
+    uint64_t spared_bytes; /* of payload, which count as if they had been read */
+    size_t hits;
+    struct chain_kept use; /* for the chain */
+};
+
+void preprocess_kept_rows_fini(struct kept_rows *known);
+/* Finds the rows of the samples of a batch. `kept` may be NULL, `key` 0. */
+void preprocess_kept_rows_begin(struct kept_rows *known, struct kept *kept, uint64_t key,
+                                const struct located_sample *samples, size_t count);
+/* True when the row of the sample at that place in the batch is kept. */
+static inline bool preprocess_kept_rows_has(const struct kept_rows *known, size_t place)
+{
+    const struct kept_place *places = (const struct kept_place *)(const void *)known->places.at;
+    return known->is_used && places[place].segment != UINT32_MAX;
+}
+/* Takes in which rows the batch has, borrowed until it is settled. */
+void preprocess_kept_rows_place(struct kept_rows *known, const struct rows *rows);
+/* The batch was made of good bytes: rows of it may be kept. Or it was not. */
+void preprocess_kept_rows_settle(struct kept_rows *known, bool is_good);
+
+#endif

@@ -1,0 +1,130 @@
+"""Rows at a cut of the operators are kept, and used by later epochs and triggers: the same batches and models as without, though a
+worker is killed, the disk is full, and a segment is damaged meanwhile. Who is erased is in no row any more, and the others stay."""
+
+import json
+import os
+import random
+import struct
+
+from weirlab import Lab, Run, assert_clean_audits, outcome, run_tests, served
+
+ROWS, EVERY, PEOPLE, EPOCHS = 3000, 1000, 100, 4
+CANARY = (12345.5, 23456.5, 34567.5, 45678.5)
+PIPELINE = """\
+pipeline: {{name: kept, mode: replay}}
+datasets:
+  - name: kept
+    source:  {{path: {data}, format: csv, include: "*.csv", header: true, import: copy, on_erase: scrub}}
+    time:    {{from: field, field: time, pattern: "%Y-%m-%d"}}
+    label:   {{field: label, classes: ["0", "1"]}}
+    subject: {{field: user}}
+trigger:   {{policy: amount, samples: {every}}}
+selection: {{policy: new_data, tail_triggers: all}}
+preprocess:
+  operators:
+    - {{op: csv_fields, fields: [a, b, c, d]}}
+    - {{op: clamp, max: 90000}}
+    - {{op: math, function: signed_log1p}}
+  batch: {{samples: 64}}
+  plan: {{cache: CACHE}}
+training: {{model: linear, loss: logistic, epochs: {epochs}, seed: 1, digests: true}}
+deletion: {{policy: keep}}
+"""
+
+
+def lab_of(cache):
+    lab = Lab(every=EVERY, epochs=EPOCHS, pipeline=PIPELINE.replace("CACHE", cache))
+    for path in lab.folder.glob("stream/*"):
+        path.unlink()
+    draw = random.Random(3)
+    with open(lab.folder / "stream/rows.csv", "w") as rows:
+        rows.write("time,user,a,b,c,d,label\n")
+        for i in range(ROWS):
+            numbers = CANARY if i % PEOPLE == 7 else [draw.randint(0, 100000) for _ in range(4)]
+            numbers = "no,1,2,3" if i % 500 == 3 else ",".join(map(str, numbers))
+            rows.write(f"2020-01-{1 + i * 28 // ROWS:02},u{i % PEOPLE},{numbers},{i % 2}\n")
+    return lab
+
+
+def segments(lab):
+    return sorted((lab.data_dir / "cache").glob("*.rows"))
+
+
+def kept(lab):
+    """Bytes of all segments."""
+    return b"".join(path.read_bytes() for path in segments(lab))
+
+
+def is_trained(run, count=1):
+    return sum(event["event"] == "training_finished" for event in run.events) >= count
+
+
+def test_batches_are_the_same_whatever_becomes_of_the_cache():
+    plain = lab_of("none")
+    expected = outcome(plain.run().finish().events)
+    assert len(expected) == ROWS // EVERY and not (plain.data_dir / "cache").exists()
+    plain.remove()
+
+    lab = lab_of("{{after: clamp}}")
+    os.environ["WEIR_FAULTS"] = "cache.write=2"  # the second segment of each worker finds the disk full
+    run = lab.run()
+    del os.environ["WEIR_FAULTS"]
+    run.wait_until(lambda: is_trained(run) and segments(lab))
+    for path in segments(lab)[:1]:  # a segment becomes shorter where it is mapped
+        os.truncate(path, path.stat().st_size // 2)
+    run.kill("worker-1")
+    run.wait_until(lambda: is_trained(run, 2))
+    for path in segments(lab)[:1]:
+        with open(path, "r+b") as segment:
+            segment.seek(-20, os.SEEK_END)
+            segment.write(b"\xff" * 20)
+    assert_clean_audits(run.finish().events)
+    assert outcome(run.events) == expected
+    assert struct.pack("<4f", *CANARY) in kept(lab), "rows of later runs"
+
+    # the next pipeline of the same operators finds the rows: nothing is read of the samples again
+    lab.pipeline.write_text(lab.pipeline.read_text().replace("name: kept, mode", "name: other, mode"))
+    other = lab.run().finish()
+    assert outcome(other.events) == expected
+    plan = json.loads(lab.weir("plan", "other", "--json"))
+    (first,) = (one for one in plan["operators"] if one["operator"] == "csv_fields")
+    assert first["rows"] < ROWS // 2, plan
+    lab.remove()
+
+
+def test_who_is_erased_is_in_no_row_any_more():
+    lab = lab_of("{{after: clamp}}")
+    lab.run().finish()
+    canary, count = struct.pack("<4f", *CANARY), ROWS // PEOPLE
+    before = kept(lab)
+    assert before.count(canary) >= count, "the person's rows are kept"
+    with served(lab):
+        plan = json.loads(lab.weir("erase", "plan", "--subject", "u7", "--json"))
+        assert plan["samples"] == count and plan["cached"] >= count, plan
+        erased = json.loads(lab.weir("erase", "request", "--subject", "u7", "--wait", "--json"))
+        receipt = json.loads(lab.weir("erase", "receipt", str(erased["erasure"]), "--json"))
+    (place,) = (place for place in receipt["places"] if place["place"] == "rows kept of samples")
+    assert place["held"]["rows"] == plan["cached"] and place["gone"] and place["bytes"] > 0, receipt["places"]
+    after = kept(lab)
+    assert canary not in after, "a row of the person is still there"
+    differing = sum(a != b for a, b in zip(before, after))
+    assert len(after) == len(before) and 0 < differing <= plan["cached"] * 17, "the others' rows stay"
+    lab.remove()
+
+
+def test_an_erasure_that_is_killed_in_the_midst_of_the_cache_goes_on():
+    lab = lab_of("{{after: clamp}}")
+    lab.run().finish()
+    os.environ["WEIR_FAULTS"] = "cache.erase=!5"  # the orchestrator dies at the fifth row
+    assert lab.ask("erase", "request", "--subject", "u7", "--wait").returncode != 0, "the platform died"
+    del os.environ["WEIR_FAULTS"]
+    with served(lab):
+        lab.weir("erase", "status", "1", "--wait")
+        receipt = json.loads(lab.weir("erase", "receipt", "1", "--json"))
+    assert receipt["samples"] == ROWS // PEOPLE
+    assert struct.pack("<4f", *CANARY) not in kept(lab)
+    lab.remove()
+
+
+if __name__ == "__main__":
+    run_tests(globals())
