@@ -73,6 +73,9 @@ void cli_render_plan(const json_t *answer, struct cli_page *page)
     cli_line(page, "pipeline %s, run %lld: %s", cli_text(answer, "pipeline"),
              (long long)cli_number(answer, "run"), cli_text(answer, "why"));
     cli_show_table(page, json_object_get(answer, "operators"), COLUMNS, WEIR_COUNT(COLUMNS));
+    if (cli_text(answer, "kept_after")[0] != '\0')
+        cli_line(page, "rows are kept after %s, which nothing passes: see weir cache",
+                 cli_text(answer, "kept_after"));
     if (cli_number(answer, "tried") > 0)
         cli_line(page, "%lld beginnings of orders were looked at%s: the best promises %.1f %% less",
                  (long long)cli_number(answer, "tried"),

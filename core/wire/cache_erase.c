@@ -3,9 +3,7 @@
 
 #include "core/base/fault.h"
 #include "core/base/file.h"
-#include "core/base/memory.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +26,7 @@ static bool write_zeros(int fd, uint64_t offset, size_t size)
     return true;
 }
 
-/* True when the row was overwritten before: an erasure that was cut off wrote its beginning first. */
+/* Finds whether the row was overwritten before, as a whole. */
 static enum weir_status is_blank(const struct weir_cache_segment *segment,
                                  const struct weir_cache_entry *entry, struct weir_buf *room,
                                  bool *ret_blank, struct weir_error *err)
@@ -109,29 +107,29 @@ enum weir_status weir_cache_segment_erase(const char *path, weir_cache_is_erased
     return erase_segment(path, false, is_erased, owner, sum, err);
 }
 
+struct erasing {
+    bool is_dry;
+    weir_cache_is_erased_fn *is_erased;
+    const void *owner;
+    struct weir_cache_erased *sum;
+};
+
+/* A draft is removed: its writer may not know who is erased. */
+static enum weir_status erase_file(void *owner, const char *path, bool is_segment,
+                                   struct weir_error *err)
+{
+    const struct erasing *erasing = owner;
+    if (is_segment)
+        return erase_segment(path, erasing->is_dry, erasing->is_erased, erasing->owner,
+                             erasing->sum, err);
+    return erasing->is_dry ? WEIR_OK : weir_remove_tree(path, err);
+}
+
 enum weir_status weir_cache_erase(const char *data_dir, bool is_dry,
                                   weir_cache_is_erased_fn *is_erased, const void *owner,
                                   struct weir_cache_erased *sum, struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *folder = weir_format("%s/" WEIR_CACHE_FOLDER, data_dir);
-    DIR *directory = opendir(folder);
-    if (directory == NULL)
-        return errno == ENOENT
-                   ? WEIR_OK
-                   : weir_fail(err, WEIR_IO, "%s: cannot be read: %s", folder, strerror(errno));
-    enum weir_status status = WEIR_OK;
-    const struct dirent *entry = NULL;
-    while (status == WEIR_OK && (entry = readdir(directory)) != NULL) {
-        WEIR_AUTO_FREE char *path = weir_format("%s/%s", folder, entry->d_name);
-        if (entry->d_name[0] == '.')
-            continue;
-        if (weir_cache_is_segment(entry->d_name))
-            status = erase_segment(path, is_dry, is_erased, owner, sum, err);
-        else if (!is_dry)
-            status = weir_remove_tree(path, err);
-    }
-    if (status == WEIR_OK && !is_dry && fsync(dirfd(directory)) != 0)
-        status = weir_fail(err, WEIR_IO, "%s: fsync: %s", folder, strerror(errno));
-    (void)closedir(directory);
-    return status;
+    struct erasing erasing = {is_dry, is_erased, owner, sum};
+    enum weir_status status = weir_cache_walk(data_dir, erase_file, &erasing, err);
+    return status == WEIR_OK && !is_dry ? weir_cache_sync(data_dir, err) : status;
 }

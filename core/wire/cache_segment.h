@@ -94,6 +94,26 @@ enum weir_status weir_cache_erase(const char *data_dir, bool is_dry,
                                   struct weir_cache_erased *sum,
                                   struct weir_error *err) WEIR_MUST_USE;
 
+/* Everything in DATA_DIR/cache. */
+struct weir_cache_survey {
+    uint64_t segments, rows, bytes;
+    uint64_t drafts, damaged;             /* files */
+    int64_t oldest_use_us, newest_use_us; /* of segments, since 1970; 0: there is none */
+};
+enum weir_status weir_cache_survey(const char *data_dir, struct weir_cache_survey *ret_survey,
+                                   struct weir_error *err) WEIR_MUST_USE;
+/* Removes all of it; *ret_files: that there were. Its writers fail, and workers miss their rows. IO. */
+enum weir_status weir_cache_drop(const char *data_dir, uint64_t *ret_files,
+                                 struct weir_error *err) WEIR_MUST_USE;
+
+typedef enum weir_status weir_cache_visit_fn(void *owner, const char *path, bool is_segment,
+                                             struct weir_error *err);
+/* Visits every file in DATA_DIR/cache, which need not be there, until one fails. Files may be removed meanwhile. */
+enum weir_status weir_cache_walk(const char *data_dir, weir_cache_visit_fn *visit, void *owner,
+                                 struct weir_error *err) WEIR_MUST_USE;
+/* fsyncs the folder, so that a power cut brings back nothing that was removed; absent is fine. */
+enum weir_status weir_cache_sync(const char *data_dir, struct weir_error *err) WEIR_MUST_USE;
+
 /* True for the name of a segment. */
 bool weir_cache_is_segment(const char *name);
 

@@ -53,6 +53,8 @@ static const struct topic {
     {"sets", orchestrator_topic_sets},
     {"workers", orchestrator_topic_workers},
     {"plan", orchestrator_topic_plan},
+    {"cache", orchestrator_topic_cache},
+    {"cache_drop", orchestrator_topic_cache_drop},
 };
 
 static void drop(struct topic_call *call)

@@ -115,6 +115,13 @@ static json_t *place_json(const struct msg_plan_is *plan)
         JSON_DOUBLE("trainer_cpu_seconds", (double)plan->steps_ns / NS_PER_SECOND));
 }
 
+/* The last operator, as they run, before the place at which rows are kept. */
+static json_t *kept_after(const struct msg_plan_is *plan)
+{
+    bool is_there = plan->cut > 0 && plan->cut <= plan->order.count;
+    return is_there ? json_string(plan->operators.at[plan->order.at[plan->cut - 1]]) : json_null();
+}
+
 json_t *orchestrator_plan_json(const char *pipeline, int64_t run, const struct msg_plan_is *plan)
 {
     if (!is_whole(plan))
@@ -124,5 +131,6 @@ json_t *orchestrator_plan_json(const char *pipeline, int64_t run, const struct m
         JSON_TEXT("why", why(STATES, WEIR_COUNT(STATES), plan->state)),
         JSON_DOUBLE("promised", plan->promised), JSON_DOUBLE("saved", plan->saved),
         JSON_NUMBER("tried", plan->tried), JSON_FLAG("all_orders", plan->is_best),
-        JSON_NEW("place", place_json(plan)), JSON_NEW("operators", operators_json(plan)));
+        JSON_NEW("kept_after", kept_after(plan)), JSON_NEW("place", place_json(plan)),
+        JSON_NEW("operators", operators_json(plan)));
 }

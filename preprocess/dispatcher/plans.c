@@ -227,6 +227,7 @@ void preprocess_plans_show(struct plans *plans, const struct dispatcher_entry *e
         .promised = share_saved(choice->present_ns, choice->best_ns),
         .tried = choice->tried,
         .is_best = choice->is_best,
+        .cut = preprocess_chain_cut_at(chain),
         .sunk = preprocess_plans_sunk(entry, planning),
         .place = why_there(entry, planning),
         .saved_bytes = planning->placement.saved_bytes,

@@ -97,7 +97,13 @@ def test_batches_are_the_same_whatever_becomes_of_the_cache():
     assert outcome(other.events) == expected and struct.pack("<4f", *CANARY) in kept(lab)
     plan = json.loads(lab.weir("plan", "other", "--json"))
     (first,) = (one for one in plan["operators"] if one["operator"] == "csv_fields")
+    assert plan["kept_after"] == "clamp" and "rows are kept after clamp" in lab.weir("plan", "other"), plan
     assert first["rows"] < EPOCHS * (3 * EVERY + 2 * EVERY + EVERY), plan
+    stock = json.loads(lab.weir("cache", "--json"))
+    assert stock["rows"] >= ROWS // 2 and stock["bytes"] == len(kept(lab)) and stock["damaged"] == 0, stock
+    assert "last used" in lab.weir("cache")
+    lab.weir("cache", "drop")
+    assert not segments(lab) and "nothing is kept" in lab.weir("cache")
     lab.remove()
 
 

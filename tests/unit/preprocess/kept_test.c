@@ -1,4 +1,4 @@
-/* Rows that a worker keeps: found by sample and key as long as their segments are there and whole; at 12 bytes a row. */
+/* Rows that a worker keeps: found by sample and key as long as their segments are there and whole. */
 #include "preprocess/worker/kept_store.h"
 #include "preprocess/worker/kept_writer.h"
 #include "tests/support/temp_dir.h"
