@@ -1,0 +1,261 @@
+/* bench_reuse: what rows that are kept are worth (C15, C19), in one thread and without a platform: pictures from the
+ * cache against pictures that are decoded, and a segment that is written against its bytes and a checksum alone. */
+#include "benchmarks/harness.h"
+#include "preprocess/worker/kept_store.h"
+#include "tests/support/jpeg_picture.h"
+
+#include "core/base/clock.h"
+#include "core/base/hash.h"
+#include "core/base/memory.h"
+#include "preprocess/operators/chain.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PICTURES = 64, HEIGHT = 375, WIDTH = 500, KEY = 1, EPOCHS = 4 };
+#define WRITING_BAR (1 / 1.3)
+static const char OPERATORS[] =
+    "[{op: decode_jpeg, scale: never}, {op: random_resized_crop, size: 224}, {op: flip},"
+    " {op: normalize}, {op: to_chw}]";
+
+struct reuse {
+    char *directory;
+    size_t pictures;
+    struct weir_yaml *document;
+    struct chain *whole, *cut;
+    struct weir_buf files[PICTURES], made[PICTURES];
+    uint64_t ids[PICTURES];
+    struct weir_cache_row rows[PICTURES];
+    struct kept_store store;
+    struct kept_place places[PICTURES];
+    uint8_t all[PICTURES], none[PICTURES];
+    uint32_t epoch;
+    uint64_t written; /* files so far */
+};
+
+/* ---- the two chains ---- */
+
+static bool load(void *owner, size_t row, struct weir_bytes *ret_row)
+{
+    struct reuse *reuse = owner;
+    return preprocess_kept_store_load(&reuse->store, reuse->places[row], ret_row);
+}
+
+static void keep(void *owner, size_t row, struct weir_bytes bytes)
+{
+    struct weir_buf *made = &((struct reuse *)owner)->made[row];
+    weir_buf_clear(made);
+    weir_buf_append(made, &(uint8_t){WEIR_CACHE_PLAIN}, 1);
+    weir_buf_append(made, bytes.at, bytes.size);
+}
+
+/* Brings all pictures through a chain; `is_known`: NULL without a cut. */
+static void run(struct reuse *reuse, struct chain *chain, const uint8_t *is_known)
+{
+    struct chain_kept use = {.is_known = is_known, .load = load, .keep = keep, .owner = reuse};
+    struct column *payload = preprocess_chain_begin(chain);
+    for (size_t i = 0; i < reuse->pictures; i++) {
+        if (is_known == NULL || is_known[i] == 0)
+            weir_buf_append(&payload->values, reuse->files[i].at, reuse->files[i].size);
+        preprocess_column_end_row(payload);
+    }
+    preprocess_chain_use_kept(chain, is_known != NULL ? &use : NULL);
+    preprocess_chain_run(chain, &(struct operator_batch){.rows = reuse->pictures,
+                                                         .ids = reuse->ids,
+                                                         .epoch = reuse->epoch++,
+                                                         .trains = true,
+                                                         .drops = true});
+    weir_require(!preprocess_chain_has_lost(chain));
+}
+
+static enum weir_status run_epochs(struct reuse *reuse, struct chain *chain,
+                                   const uint8_t *is_known, double *ret_rate)
+{
+    int64_t begun_ns = weir_cpu_thread_ns();
+    for (int i = 0; i < EPOCHS; i++)
+        run(reuse, chain, is_known);
+    *ret_rate =
+        (double)(EPOCHS * reuse->pictures) * 1e9 / (double)(weir_cpu_thread_ns() - begun_ns);
+    return WEIR_OK;
+}
+
+static enum weir_status from_cache(void *state, double *ret_rate, struct weir_error *err)
+{
+    struct reuse *reuse = state;
+    (void)err;
+    return run_epochs(reuse, reuse->cut, reuse->all, ret_rate);
+}
+
+static enum weir_status decoded(void *state, double *ret_rate, struct weir_error *err)
+{
+    struct reuse *reuse = state;
+    (void)err;
+    return run_epochs(reuse, reuse->whole, NULL, ret_rate);
+}
+
+/* ---- writing ---- */
+
+static char *next_path(struct reuse *reuse)
+{
+    return weir_format("%s/%016lx" WEIR_CACHE_SUFFIX, reuse->directory, reuse->written++ + 2);
+}
+
+static double bytes_of(const struct reuse *reuse)
+{
+    double bytes = 0;
+    for (size_t i = 0; i < reuse->pictures; i++)
+        bytes += (double)reuse->made[i].size;
+    return bytes;
+}
+
+static enum weir_status written(void *state, double *ret_rate, struct weir_error *err)
+{
+    struct reuse *reuse = state;
+    WEIR_AUTO_FREE char *path = next_path(reuse);
+    int64_t begun_ns = weir_cpu_thread_ns();
+    enum weir_status status =
+        weir_cache_segment_write(path, 0, reuse->rows, reuse->pictures, WEIR_COMPRESSION_NONE, err);
+    *ret_rate = bytes_of(reuse) * 1e9 / (double)(weir_cpu_thread_ns() - begun_ns);
+    (void)unlink(path);
+    return status;
+}
+
+static enum weir_status written_bare(void *state, double *ret_rate, struct weir_error *err)
+{
+    struct reuse *reuse = state;
+    WEIR_AUTO_FREE char *path = next_path(reuse);
+    off_t at = 0;
+    uint64_t sum = 0;
+    int64_t begun_ns = weir_cpu_thread_ns();
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    bool is_written = fd >= 0;
+    for (size_t i = 0; i < reuse->pictures && is_written; i++) {
+        const struct weir_buf *row = &reuse->made[i];
+        sum ^= weir_hash64(weir_buf_view(row), 0);
+        is_written = pwrite(fd, row->at, row->size, at) == (ssize_t)row->size;
+        at += (off_t)row->size;
+    }
+    (void)close(fd);
+    *ret_rate = bytes_of(reuse) * 1e9 / (double)(weir_cpu_thread_ns() - begun_ns);
+    (void)unlink(path);
+    return is_written && sum != 0 ? WEIR_OK : weir_fail(err, WEIR_IO, "%s: not written", path);
+}
+
+/* ---- opening ---- */
+
+static enum weir_status open_chains(struct reuse *reuse, struct weir_error *err)
+{
+    enum weir_status status =
+        weir_yaml_parse("reuse.yaml", weir_bytes_of(OPERATORS), &reuse->document, err);
+    if (status == WEIR_OK)
+        status = preprocess_chain_new(weir_yaml_root(reuse->document), NULL, &reuse->whole, err);
+    if (status == WEIR_OK)
+        status = preprocess_chain_materialise(reuse->whole, "decode_jpeg", &reuse->cut, err);
+    return status;
+}
+
+static void draw_pictures(struct reuse *reuse)
+{
+    for (size_t i = 0; i < reuse->pictures; i++) {
+        struct jpeg_picture picture = {.height = HEIGHT,
+                                       .width = WIDTH,
+                                       .seed = i,
+                                       .quality = 85,
+                                       .components = 3,
+                                       .noise = 12};
+        jpeg_picture_write(&picture, &reuse->files[i]);
+        reuse->ids[i] = i;
+        reuse->all[i] = 1;
+    }
+}
+
+static bool is_nobody(const void *owner, uint64_t id)
+{
+    (void)owner;
+    (void)id;
+    return false;
+}
+
+/* Keeps what the first epoch makes. */
+static enum weir_status fill(struct reuse *reuse, struct weir_error *err)
+{
+    const struct kept_erased nobody = {.is_erased = is_nobody};
+    WEIR_AUTO_FREE char *path = weir_format("%s/%016x" WEIR_CACHE_SUFFIX, reuse->directory, 1);
+    run(reuse, reuse->cut, reuse->none);
+    for (size_t i = 0; i < reuse->pictures; i++)
+        reuse->rows[i] =
+            (struct weir_cache_row){.id = i, .key = KEY, .bytes = weir_buf_view(&reuse->made[i])};
+    enum weir_status status =
+        weir_cache_segment_write(path, 0, reuse->rows, reuse->pictures, WEIR_COMPRESSION_NONE, err);
+    reuse->store.folder = weir_strdup(reuse->directory);
+    preprocess_kept_store_scan(&reuse->store, &nobody);
+    preprocess_kept_store_find(&reuse->store, KEY, reuse->ids, reuse->pictures, reuse->places);
+    return status;
+}
+
+static void close_reuse(void *state)
+{
+    struct reuse *reuse = state;
+    if (reuse == NULL)
+        return;
+    preprocess_chain_free(reuse->whole);
+    preprocess_chain_free(reuse->cut);
+    weir_yaml_free(reuse->document);
+    preprocess_kept_store_fini(&reuse->store);
+    for (size_t i = 0; i < PICTURES; i++) {
+        weir_buf_fini(&reuse->files[i]);
+        weir_buf_fini(&reuse->made[i]);
+    }
+    free(reuse->directory);
+    free(reuse);
+}
+
+static enum weir_status open_reuse(const char *directory, double scale, void **ret_state,
+                                   struct weir_error *err)
+{
+    struct reuse *reuse = weir_calloc(1, sizeof(*reuse));
+    size_t pictures = (size_t)(PICTURES * scale);
+    reuse->directory = weir_strdup(directory);
+    reuse->pictures = pictures < 1 ? 1 : pictures < PICTURES ? pictures : PICTURES;
+    draw_pictures(reuse);
+    enum weir_status status = open_chains(reuse, err);
+    if (status == WEIR_OK)
+        status = fill(reuse, err);
+    if (status != WEIR_OK) {
+        close_reuse(reuse);
+        return status;
+    }
+    *ret_state = reuse;
+    return WEIR_OK;
+}
+
+static const struct bench_figure FIGURES[] = {
+    {.name = "reuse.pictures.second_epoch",
+     .against = "the same, decoded (scale: never)",
+     .unit = "samples/CPU s",
+     .bar = 4,
+     .ours = from_cache,
+     .theirs = decoded},
+    {.name = "reuse.writing",
+     .against = "bare pwrite and a checksum",
+     .unit = "bytes/CPU s",
+     .bar = WRITING_BAR,
+     .ours = written,
+     .theirs = written_bare},
+};
+
+static const struct bench REUSE = {
+    .name = "reuse",
+    .summary = "what rows that are kept of samples are worth, and what it takes to write them",
+    .figures = FIGURES,
+    .figure_count = WEIR_COUNT(FIGURES),
+    .open = open_reuse,
+    .close = close_reuse,
+};
+
+int main(int argc, char **argv)
+{
+    return bench_main(&REUSE, argc, argv);
+}
