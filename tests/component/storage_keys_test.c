@@ -242,7 +242,7 @@ static void a_plan_says_what_an_erasure_would_mean_and_keeps_nothing(void **stat
     assert_int_equal(storage_lab_request(&lab, MSG_find,
                                          &(struct msg_find){.dataset = "x", .keys = {&key, 1}},
                                          MSG_found, &found),
-                     WEIR_NOT_FOUND);
+                     WEIR_INVALID);
     assert_int_equal(storage_lab_dataset(&lab, "people").live, PEOPLE_COUNT);
     assert_false(storage_lab_holds(&lab, lab.postgres.dir.path, "user-3"));
     assert_false(storage_lab_holds(&lab, lab.postgres.dir.path, "row-17"));

@@ -331,7 +331,7 @@ static void a_group_has_one_number_for_a_request_and_refuses_what_is_wrong_alone
             WEIR_OK);
         assert_int_equal(each[0].answer.erasure, 1);
         assert_int_equal(each[2].answer.erasure, 1);
-        assert_int_equal(each[1].status, WEIR_NOT_FOUND);
+        assert_int_equal(each[1].status, WEIR_INVALID);
         assert_int_equal(each[3].status, WEIR_NOT_FOUND);
         assert_int_equal(each[4].status, WEIR_OK);
         assert_true(each[4].answer.erasure > 1);
