@@ -22,7 +22,7 @@ enum {
     RANKS_MAX = 8,
     STEPS = 300, /* fewer when the set ends */
     WARM_STEPS = 20,
-    CELL_NS = 2000, /* of a step, for each cell of a rectangle: some 4 ms a step */
+    CELL_NS = 4000, /* of a step, for each cell of a rectangle: some 8 ms a step */
     PATIENCE_MS = 60000,
 };
 

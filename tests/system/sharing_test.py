@@ -7,7 +7,7 @@ import subprocess
 
 from weirlab import DEADLINE_S, Lab, assert_clean_audits, serve, served
 
-PIPELINES, EVERY, TRIGGERS = 10, 50, 6
+PIPELINES, EVERY, TRIGGERS, TRAINERS = 10, 50, 6, 2
 LONG = "many-9"  # its trainings take many times as long
 
 
@@ -41,7 +41,8 @@ def finish(lab):
 
 def assert_none_starves(told, died_at):
     """Those that came first are ahead when the platform dies. Behind that nobody gets further ahead of another one, until the
-    first is through, than trainings that happen to take a little longer make of it."""
+    first is through, than trainings that happen to take a little longer make of it. Trainers are shared by time, so those
+    that held one when the platform died have had more of it than their trainings show: they may be further behind."""
     ended = sorted((event["timeline"]["trained"], name) for name, events in told.items() if name != LONG
                    for event in events if event["event"] == "model_stored")
     had = dict.fromkeys((name for name in told if name != LONG), 0)
@@ -50,7 +51,7 @@ def assert_none_starves(told, died_at):
         had[name] += 1
         if had[name] == TRIGGERS:
             break
-        spread = max(had.values()) - min(had.values())
+        spread = max(had.values()) - sorted(had.values())[TRAINERS]
         if when < died_at:
             spreads["before"] = spread
         spreads["behind"] = max(spreads["behind"], spread)
@@ -78,7 +79,7 @@ def assert_bound_holds(lab):
 def main():
     lab = Lab(samples=EVERY * TRIGGERS, every=EVERY, epochs=1)
     system = lab.folder / "system.yaml"
-    system.write_text(f"trainers: 2\nworkers: 2\nquotas: {{{LONG}: {{share: 0.5, workers: 1}}}}\n")
+    system.write_text(f"trainers: {TRAINERS}\nworkers: 2\nquotas: {{{LONG}: {{share: 0.5, workers: 1}}}}\n")
     with served(lab, "--hold", "--system", str(system)):  # so that all begin at once
         submit_all(lab)
     server = serve(lab, "--system", str(system))
