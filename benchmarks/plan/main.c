@@ -192,18 +192,18 @@ static enum weir_status open_orders(void *state, struct weir_error *err)
     return orders_open(plan->orders, err);
 }
 
-/* DEFINE_SIDE(name, case, side): rows a second of CPU time. */
-#define DEFINE_SIDE(name, which, side)                                                  \
+/* DEFINE_SIDE(name, family, case, side): rows a second of CPU time, of one of two families. */
+#define DEFINE_SIDE(name, family, which, side)                                          \
     static enum weir_status name(void *state, double *ret_rate, struct weir_error *err) \
     {                                                                                   \
         (void)err;                                                                      \
-        *ret_rate = orders_rate(&((struct plan *)state)->orders->of[which], side);      \
+        *ret_rate = family##_rate(&((struct plan *)state)->family->of[which], side);    \
         return WEIR_OK;                                                                 \
     }
-#define DEFINE_SIDES(name, which)                      \
-    DEFINE_SIDE(name##_written, which, ORDERS_WRITTEN) \
-    DEFINE_SIDE(name##_chosen, which, ORDERS_CHOSEN)   \
-    DEFINE_SIDE(name##_best, which, ORDERS_BEST)
+#define DEFINE_SIDES(name, which)                              \
+    DEFINE_SIDE(name##_written, orders, which, ORDERS_WRITTEN) \
+    DEFINE_SIDE(name##_chosen, orders, which, ORDERS_CHOSEN)   \
+    DEFINE_SIDE(name##_best, orders, which, ORDERS_BEST)
 DEFINE_SIDES(text, ORDERS_TEXT)
 DEFINE_SIDES(table, ORDERS_TABLE)
 DEFINE_SIDES(pictures, ORDERS_PICTURES)
@@ -219,19 +219,12 @@ static enum weir_status open_fused(void *state, struct weir_error *err)
     return fused_open(plan->fused, err);
 }
 
-#define DEFINE_FUSED(name, which, side)                                                 \
-    static enum weir_status name(void *state, double *ret_rate, struct weir_error *err) \
-    {                                                                                   \
-        (void)err;                                                                      \
-        *ret_rate = fused_rate(&((struct plan *)state)->fused->of[which], side);        \
-        return WEIR_OK;                                                                 \
-    }
-DEFINE_FUSED(table_loops, FUSED_TABLE, FUSED_LOOPS)
-DEFINE_FUSED(table_batches, FUSED_TABLE, FUSED_BATCHES)
-DEFINE_FUSED(text_loops, FUSED_TEXT, FUSED_LOOPS)
-DEFINE_FUSED(text_batches, FUSED_TEXT, FUSED_BATCHES)
-DEFINE_FUSED(pictures_loops, FUSED_PICTURES, FUSED_LOOPS)
-DEFINE_FUSED(pictures_batches, FUSED_PICTURES, FUSED_BATCHES)
+DEFINE_SIDE(table_loops, fused, FUSED_TABLE, FUSED_LOOPS)
+DEFINE_SIDE(table_batches, fused, FUSED_TABLE, FUSED_BATCHES)
+DEFINE_SIDE(text_loops, fused, FUSED_TEXT, FUSED_LOOPS)
+DEFINE_SIDE(text_batches, fused, FUSED_TEXT, FUSED_BATCHES)
+DEFINE_SIDE(pictures_loops, fused, FUSED_PICTURES, FUSED_LOOPS)
+DEFINE_SIDE(pictures_batches, fused, FUSED_PICTURES, FUSED_BATCHES)
 
 #define NOISE 0.97 /* two runs of one chain differ by so much */
 

@@ -7,7 +7,7 @@ import os
 import random
 import struct
 
-from weirlab import Lab, Run, assert_clean_audits, outcome, run_tests, served
+from weirlab import Lab, Run, assert_clean_audits, faulty, outcome, run_tests, served
 
 ROWS, EVERY, PEOPLE, EPOCHS = 3000, 1000, 100, 4
 CANARY = (12345.5, 23456.5, 34567.5, 45678.5)
@@ -80,9 +80,8 @@ def test_batches_are_the_same_whatever_becomes_of_the_cache():
     plain.remove()
 
     lab = lab_of("{{after: clamp}}")
-    os.environ["WEIR_FAULTS"] = "cache.write=2"  # the second segment of each worker finds the disk full
-    run = lab.run()
-    del os.environ["WEIR_FAULTS"]
+    with faulty("cache.write=2"):  # the second segment of each worker finds the disk full
+        run = lab.run()
     run.wait_until(lambda: is_trained(run))
     damage(lab, lambda path: os.truncate(path, path.stat().st_size // 2))  # where it is mapped
     run.kill("worker-1")
@@ -115,9 +114,8 @@ def test_who_is_erased_is_in_no_row_any_more():
     assert before.count(canary) >= count, "the person's rows are kept"
     plan = json.loads(lab.weir("erase", "plan", "--subject", "u7", "--json"))
     assert plan["samples"] == count and plan["cached"] >= count, plan
-    os.environ["WEIR_FAULTS"] = "cache.erase=!5"  # whoever overwrites the rows dies at the fifth
-    assert lab.ask("erase", "request", "--subject", "u7", "--wait").returncode != 0, "the platform died"
-    del os.environ["WEIR_FAULTS"]
+    with faulty("cache.erase=!5"):  # whoever overwrites the rows dies at the fifth
+        assert lab.ask("erase", "request", "--subject", "u7", "--wait").returncode != 0, "the platform died"
     assert canary in kept(lab), "it died in the midst of it"
     with served(lab):
         lab.weir("erase", "status", "1", "--wait")

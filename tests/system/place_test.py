@@ -4,10 +4,9 @@ by whichever way batches come, whoever dies meanwhile. What was chosen, and why,
 import os
 import random
 import re
-import subprocess
 from pathlib import Path
 
-from weirlab import Lab, Run, TrainerHunt, assert_clean_audits, binaries, outcome, run_tests, served
+from weirlab import Lab, Run, TrainerHunt, assert_clean_audits, outcome, run_tests, served, write_pictures
 
 PICTURES = """\
 pipeline: {{name: pictures, mode: replay}}
@@ -67,14 +66,10 @@ LZ4 = 'batches: {listen: "tcp://127.0.0.1:*", compress: lz4}\n'
 
 def pictures(place, epochs=EPOCHS):
     lab = Lab(samples=1, every=EVERY, epochs=epochs, pipeline=PICTURES.replace("PLACE", place))
-    for path in lab.folder.glob("stream/*"):
-        path.unlink()
-    subprocess.run([binaries().parent / "tests/bin/make_pictures", lab.folder / "stream", str(2 * EVERY)], check=True)
-    for i, path in enumerate(sorted(lab.folder.glob("stream/*/*"), key=lambda path: path.name)):
-        os.utime(path, (1_000_000_000 + i * 6 * 3600,) * 2)
-        if i % 13 == 5:
-            os.truncate(path, path.stat().st_size // 2)  # it fails, and is a hole
-            os.utime(path, (1_000_000_000 + i * 6 * 3600,) * 2)
+    for path in write_pictures(lab, 2 * EVERY, every_s=6 * 3600)[5::13]:
+        about = path.stat()
+        os.truncate(path, about.st_size // 2)  # it fails, and is a hole
+        os.utime(path, (about.st_mtime,) * 2)
     return lab
 
 

@@ -2,11 +2,9 @@
 whoever dies meanwhile. What was measured and chosen is told."""
 
 import json
-import os
 import random
-import subprocess
 
-from weirlab import Lab, Run, assert_clean_audits, binaries, outcome, run_tests
+from weirlab import Lab, Run, assert_clean_audits, outcome, run_tests, write_pictures
 
 ROWS, EVERY = 24000, 6000
 PIPELINE = """\
@@ -128,11 +126,7 @@ def test_a_cheaper_order_makes_the_same_models():
 
 def pictures_by(plan):
     lab = Lab(every=40, epochs=3, pipeline=PICTURES.replace("PLAN", plan))
-    for path in lab.folder.glob("stream/*"):
-        path.unlink()
-    subprocess.run([binaries().parent / "tests/bin/make_pictures", lab.folder / "stream", "80"], check=True)
-    for i, path in enumerate(sorted(lab.folder.glob("stream/*/*"), key=lambda path: path.name)):
-        os.utime(path, (1_000_000_000 + i,) * 2)
+    write_pictures(lab, 80)
     return lab
 
 

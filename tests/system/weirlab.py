@@ -371,6 +371,17 @@ class Run:
         return kill(self.data_dir, name)
 
 
+def write_pictures(lab, count, every_s=1):
+    """JPEG files in folders that are classes, in place of the lab's records, each so much younger than the one before."""
+    for path in lab.folder.glob("stream/*"):
+        path.unlink()
+    subprocess.run([binaries().parent / "tests/bin/make_pictures", lab.folder / "stream", str(count)], check=True)
+    paths = sorted(lab.folder.glob("stream/*/*"), key=lambda path: path.name)
+    for i, path in enumerate(paths):
+        os.utime(path, (1_000_000_000 + i * every_s,) * 2)
+    return paths
+
+
 def await_dataset(run, lab, name):
     """Until the run's pipeline has declared its dataset."""
     while run.process.poll() is None:

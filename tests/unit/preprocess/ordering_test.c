@@ -311,23 +311,36 @@ static bool try_order(void *owner, const uint8_t *order)
     return trial->orders < ORDERS_MAX;
 }
 
+/* Draws a chain and rows, and makes the batch as written, one operator after the other. */
+static void begin_trial(struct trial *trial, uint64_t seed, struct weir_buf *yaml,
+                        struct rows *rows)
+{
+    struct weir_rng rng;
+    weir_rng_init(&rng, seed);
+    draw_chain(&rng, yaml);
+    draw_rows(&rng, rows);
+    *trial = (struct trial){.rows = rows, .yaml = weir_buf_text(yaml)};
+    test_chain_open(&trial->test, trial->yaml);
+    preprocess_chain_set_piece(trial->test.chain, SIZE_MAX);
+    make(trial->test.chain, rows, false, &trial->written);
+}
+
+static void end_trial(struct trial *trial)
+{
+    made_fini(&trial->written);
+    test_chain_close(&trial->test);
+}
+
 static void fused_neighbours_make_the_same(void **state)
 {
     (void)state;
     for (uint64_t seed = 0; seed < chains; seed++) {
-        struct weir_rng rng;
         WEIR_AUTO_BUF yaml = {0};
         struct rows rows;
-        weir_rng_init(&rng, seed);
-        draw_chain(&rng, &yaml);
-        draw_rows(&rng, &rows);
-        struct trial trial = {.rows = &rows, .yaml = weir_buf_text(&yaml)};
-        test_chain_open(&trial.test, trial.yaml);
-        preprocess_chain_set_piece(trial.test.chain, SIZE_MAX);
-        make(trial.test.chain, &rows, false, &trial.written);
+        struct trial trial;
+        begin_trial(&trial, seed, &yaml, &rows);
         try_pieces(&trial);
-        made_fini(&trial.written);
-        test_chain_close(&trial.test);
+        end_trial(&trial);
     }
 }
 
@@ -336,23 +349,16 @@ static void every_legal_order_makes_the_same_whoever_takes_the_last_steps(void *
     (void)state;
     size_t orders = 0, sunk = 0;
     for (uint64_t seed = 0; seed < chains; seed++) {
-        struct weir_rng rng;
         WEIR_AUTO_BUF yaml = {0};
         struct rows rows;
+        struct trial trial;
         struct ordering ordering;
-        weir_rng_init(&rng, seed);
-        draw_chain(&rng, &yaml);
-        draw_rows(&rng, &rows);
-        struct trial trial = {.rows = &rows, .yaml = weir_buf_text(&yaml)};
-        test_chain_open(&trial.test, trial.yaml);
-        preprocess_chain_set_piece(trial.test.chain, SIZE_MAX);
-        make(trial.test.chain, &rows, false, &trial.written);
+        begin_trial(&trial, seed, &yaml, &rows);
         preprocess_ordering_begin(&ordering, trial.test.chain, ALGEBRA_EXACTLY);
         preprocess_ordering_visit(&ordering, try_order, &trial);
         orders += trial.orders;
         sunk += trial.sunk;
-        made_fini(&trial.written);
-        test_chain_close(&trial.test);
+        end_trial(&trial);
     }
     assert_true(orders > 5 * chains && sunk > chains); /* there was something to try */
 }
