@@ -70,8 +70,7 @@ static enum weir_status erase_rows(const struct weir_cache_segment *segment, boo
     uint64_t before = sum->rows;
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; i < segment->count && status == WEIR_OK; i++) {
-        struct weir_cache_entry entry =
-            weir_cache_entry_at(segment->table + i * WEIR_CACHE_ENTRY_BYTES);
+        struct weir_cache_entry entry = weir_cache_entry_at(segment->table, i);
         if (is_erased(owner, entry.id))
             status = erase_row(segment, &entry, is_dry, &room, sum, err);
     }

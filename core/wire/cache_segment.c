@@ -189,8 +189,9 @@ enum weir_status weir_cache_segment_write(const char *path, uint64_t epoch,
 
 /* ---- reading ---- */
 
-struct weir_cache_entry weir_cache_entry_at(const uint8_t *at)
+struct weir_cache_entry weir_cache_entry_at(const uint8_t *table, size_t row)
 {
+    const uint8_t *at = table + row * WEIR_CACHE_ENTRY_BYTES;
     return (struct weir_cache_entry){.id = weir_get_u64(at),
                                      .key = weir_get_u64(at + 8),
                                      .offset = weir_get_u64(at + 16),
@@ -211,8 +212,7 @@ static bool is_header(const uint8_t *head, uint64_t file_bytes)
 static bool are_within(const struct weir_cache_segment *segment)
 {
     for (size_t i = 0; i < segment->count; i++) {
-        struct weir_cache_entry entry =
-            weir_cache_entry_at(segment->table + i * WEIR_CACHE_ENTRY_BYTES);
+        struct weir_cache_entry entry = weir_cache_entry_at(segment->table, i);
         if (entry.stored == 0 || entry.size == 0 || entry.size > WEIR_CACHE_ROW_BYTES_MAX ||
             entry.offset > segment->bytes || entry.stored > segment->bytes - entry.offset)
             return false;

@@ -65,8 +65,8 @@ enum weir_status weir_cache_segment_open(const char *path, bool is_writable,
                                          struct weir_error *err) WEIR_MUST_USE;
 void weir_cache_segment_close(struct weir_cache_segment *segment);
 
-/* The entry at `at`, WEIR_CACHE_ENTRY_BYTES of a table. */
-struct weir_cache_entry weir_cache_entry_at(const uint8_t *at);
+/* The entry of a row in a table. */
+struct weir_cache_entry weir_cache_entry_at(const uint8_t *table, size_t row);
 
 /* The row in `stored`, as it lies in the file: itself where it is plain, else expanded into `room`. False when it is
  * damaged, or overwritten. */

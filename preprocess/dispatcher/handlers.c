@@ -284,8 +284,9 @@ static void on_plan_request(void *state, struct weir_request *request)
         refuse(request, &err);
         return;
     }
-    preprocess_plans_show(&dispatcher->plans, entry, weir_loop_now_ms(dispatcher->loop),
-                          request->arena, &answer);
+    int64_t now_ms = weir_loop_now_ms(dispatcher->loop);
+    preprocess_plans_show(&dispatcher->plans, entry, now_ms, request->arena, &answer);
+    answer.fused = preprocess_plans_fusion(&dispatcher->plans, entry, now_ms, request->arena);
     reply(request, MSG_plan_is, &answer);
     preprocess_dispatcher_let_go(entry);
 }

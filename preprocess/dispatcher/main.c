@@ -29,7 +29,7 @@ static void planned_fini(struct planned *planned)
     preprocess_tables_free(planned->tables);
 }
 
-/* Where rows are kept, they can be. */
+/* Refuses a place at which rows cannot be kept. */
 static enum weir_status check_cut(const struct weir_yaml_node *root, struct planned *planned,
                                   struct weir_error *err)
 {

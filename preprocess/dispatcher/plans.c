@@ -166,10 +166,10 @@ static struct chain *running_chain(const struct dispatcher_entry *entry,
     return running;
 }
 
-/* How each of them runs (enum chain_fusion), by place as written. */
-static struct weir_u32s fusion(struct weir_arena *arena, const struct dispatcher_entry *entry,
-                               const struct planning *planning)
+struct weir_u32s preprocess_plans_fusion(struct plans *plans, const struct dispatcher_entry *entry,
+                                         int64_t now_ms, struct weir_arena *arena)
 {
+    const struct planning *planning = preprocess_plans_of(plans, entry, now_ms);
     size_t count = preprocess_chain_operators(entry->plan.chain);
     uint32_t *fused = weir_arena_alloc(arena, (count + 1) * sizeof(*fused));
     WEIR_AUTO(chain) running = running_chain(entry, planning);
@@ -223,7 +223,6 @@ void preprocess_plans_show(struct plans *plans, const struct dispatcher_entry *e
         .operators = {names, count},
         .order = places(arena, planning->order, count),
         .written = places(arena, written, count),
-        .fused = fusion(arena, entry, planning),
         .promised = share_saved(choice->present_ns, choice->best_ns),
         .tried = choice->tried,
         .is_best = choice->is_best,

@@ -32,7 +32,11 @@ struct plans_spent {
 /* Takes in what the operators of a job have cost. */
 void preprocess_plans_note(struct plans *plans, const struct dispatcher_entry *entry,
                            const struct plans_spent *spent, int64_t now_ms);
-/* Says all that is known of it; columns in the arena. */
+/* Returns how each operator runs (enum chain_fusion), by place as written; in the arena. The chain is planned anew for
+ * it. */
+struct weir_u32s preprocess_plans_fusion(struct plans *plans, const struct dispatcher_entry *entry,
+                                         int64_t now_ms, struct weir_arena *arena);
+/* Says all else that is known of it; columns in the arena. */
 void preprocess_plans_show(struct plans *plans, const struct dispatcher_entry *entry,
                            int64_t now_ms, struct weir_arena *arena, struct msg_plan_is *answer);
 

@@ -95,38 +95,9 @@ const uint8_t *preprocess_chain_run(struct chain *chain, const struct operator_b
 /* True when the last preprocess_chain_run() or preprocess_chain_fold() is not over, and has made nothing: an operator
  * waits for something. Call it again, with the same rows. */
 bool preprocess_chain_waits(const struct chain *chain);
-/* ---- rows that are kept (DESIGN §16, C19) ---- */
-
-/* Rows of a batch that are known behind the cut, and what is to be done with those that are not. */
-struct chain_kept {
-    const uint8_t *is_known; /* one per row; their payload is empty */
-    /* Returns the row as it was kept, borrowed until the next call. False: it is lost, and so is the batch. */
-    bool (*load)(void *owner, size_t row, struct weir_bytes *ret_row);
-    /* Takes a row that is OK at the cut, borrowed. */
-    void (*keep)(void *owner, size_t row, struct weir_bytes bytes);
-    void *owner;
-};
-/* Plans the operators with a cut after the operator called `after`: what runs before it stays before it, and neither
- * side knows of the other (absorbs, reads_ahead). INVALID, with what to do, when what is there depends on more than
- * the record, or cannot be kept. `chain` is free to go afterwards. */
-enum weir_status preprocess_chain_materialise(const struct chain *chain, const char *after,
-                                              struct chain **ret_chain,
-                                              struct weir_error *err) WEIR_MUST_USE;
-/* Number of operators that run before the cut; 0: there is none. */
-size_t preprocess_chain_cut_at(const struct chain *chain);
-/* Appends what the rows at the cut depend on besides the record and fitted state: operators as written, with versions
- * and options, and what is known of the records. */
-void preprocess_chain_cut_print(const struct chain *chain, struct weir_buf *out);
-/* True when one of them is fitted. */
-bool preprocess_chain_cut_is_fitted(const struct chain *chain);
-/* Has the next preprocess_chain_run() of a chain with a cut use rows that are kept. `kept` is borrowed until then. */
-void preprocess_chain_use_kept(struct chain *chain, const struct chain_kept *kept);
-/* True when a row was lost in the last preprocess_chain_run(), which has made nothing. */
-bool preprocess_chain_has_lost(const struct chain *chain);
-
 /* From now on only the operators before place `end`, and before the first that is fitted, run: nothing leaves the
  * chain. */
-void preprocess_chain_cut(struct chain *chain, size_t end);
+void preprocess_chain_stop_before(struct chain *chain, size_t end);
 /* One operator, and its columns after the last preprocess_chain_run(): of a loop only the last rows are there. */
 struct chain_seen {
     const char *name;
@@ -200,5 +171,34 @@ enum weir_status preprocess_chain_sink(const struct chain *chain, size_t count,
                                        struct weir_error *err) WEIR_MUST_USE;
 /* Returns the steps that are left to the consumer. */
 const struct weir_tensor_steps *preprocess_chain_left(const struct chain *chain);
+
+/* ---- rows that are kept (DESIGN §16, C19) ---- */
+
+/* Rows of a batch that are known behind the cut, and what is to be done with those that are not. */
+struct chain_kept {
+    const uint8_t *is_known; /* one per row; their payload is empty */
+    /* Returns the row as it was kept, borrowed until the next call. False: it is lost, and so is the batch. */
+    bool (*load)(void *owner, size_t row, struct weir_bytes *ret_row);
+    /* Takes a row that is OK at the cut, borrowed. */
+    void (*keep)(void *owner, size_t row, struct weir_bytes bytes);
+    void *owner;
+};
+/* Plans the operators with a cut after the operator called `after`: what runs before it stays before it, and neither
+ * side knows of the other (absorbs, reads_ahead). INVALID, with what to do, when what is there depends on more than
+ * the record, or cannot be kept. `chain` is free to go afterwards. */
+enum weir_status preprocess_chain_materialise(const struct chain *chain, const char *after,
+                                              struct chain **ret_chain,
+                                              struct weir_error *err) WEIR_MUST_USE;
+/* Number of operators that run before the cut; 0: there is none. */
+size_t preprocess_chain_cut_at(const struct chain *chain);
+/* Appends what the rows at the cut depend on besides the record and fitted state: operators as written, with versions
+ * and options, and what is known of the records. */
+void preprocess_chain_cut_print(const struct chain *chain, struct weir_buf *out);
+/* True when one of them is fitted. */
+bool preprocess_chain_cut_is_fitted(const struct chain *chain);
+/* Has the next preprocess_chain_run() of a chain with a cut use rows that are kept. `kept` is borrowed until then. */
+void preprocess_chain_use_kept(struct chain *chain, const struct chain_kept *kept);
+/* True when a row was lost in the last preprocess_chain_run(), which has made nothing. */
+bool preprocess_chain_has_lost(const struct chain *chain);
 
 #endif

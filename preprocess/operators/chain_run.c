@@ -243,7 +243,7 @@ const uint8_t *preprocess_chain_run(struct chain *chain, const struct operator_b
     return chain->flags.at;
 }
 
-void preprocess_chain_cut(struct chain *chain, size_t end)
+void preprocess_chain_stop_before(struct chain *chain, size_t end)
 {
     chain->end = 0;
     chain->loops = CHAIN_LOOPS_NONE;

@@ -137,7 +137,7 @@ static void cut(struct trial *trial)
         if (trial->is_lenient ? weir_yaml_get(node, "program") == NULL : can_run(node))
             continue;
         trial->is_cut = true;
-        preprocess_chain_cut(trial->chain, i);
+        preprocess_chain_stop_before(trial->chain, i);
         if (trial->is_lenient)
             return; /* the run will run it */
         cfg_note_at(trial->complaints, WEIR_OK, node,

@@ -118,7 +118,7 @@ void preprocess_trial_fit(struct trial *trial, const struct records *datasets, s
                       fit(trial, datasets, count, &trial->unfit) != WEIR_OK;
     trial->is_cut = trial->is_cut || trial->is_unfit;
     if (trial->is_unfit)
-        preprocess_chain_cut(trial->chain, preprocess_chain_operators(trial->chain));
+        preprocess_chain_stop_before(trial->chain, preprocess_chain_operators(trial->chain));
 }
 
 void preprocess_trial_end(struct trial *trial)

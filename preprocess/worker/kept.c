@@ -19,7 +19,6 @@ struct kept {
     bool is_wanted;  /* by a job, lately */
     int64_t scan_ms; /* when the folder is looked at again; 0: now */
     int64_t use_ms;
-    uint64_t hits, misses;
 };
 
 static bool is_erased(const void *owner, uint64_t id)
@@ -96,16 +95,6 @@ void preprocess_kept_wipe(struct kept *kept)
     kept->scan_ms = 0;
 }
 
-struct kept_counts preprocess_kept_counts(const struct kept *kept)
-{
-    if (kept == NULL)
-        return (struct kept_counts){0};
-    return (struct kept_counts){.hits = kept->hits,
-                                .misses = kept->misses,
-                                .damaged = kept->store.damaged,
-                                .written = preprocess_kept_writer_counts(kept->writer)};
-}
-
 /* The first job that keeps rows has the folder made, and looked at. */
 static bool begin(struct kept *kept)
 {
@@ -141,11 +130,7 @@ void preprocess_kept_add(struct kept *kept, uint64_t id, uint64_t key, struct we
         preprocess_kept_writer_add(kept->writer, id, key, row);
 }
 
-void preprocess_kept_settle(struct kept *kept, size_t hits, size_t misses, bool is_good)
+void preprocess_kept_settle(struct kept *kept, bool is_good)
 {
     preprocess_kept_writer_settle(kept->writer, is_good);
-    if (!is_good)
-        return;
-    kept->hits += hits;
-    kept->misses += misses;
 }

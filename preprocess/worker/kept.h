@@ -9,12 +9,6 @@
 #include "preprocess/worker/kept_store.h"
 #include "preprocess/worker/kept_writer.h"
 
-struct kept_counts {
-    uint64_t hits, misses; /* rows of jobs that keep any */
-    uint64_t damaged;      /* segments */
-    struct kept_written written;
-};
-
 struct kept;
 /* `flow` is borrowed: it knows what is erased. A budget of 0 keeps nothing. */
 struct kept *preprocess_kept_new(struct weir_loop *loop, const struct worker_flow *flow,
@@ -27,7 +21,6 @@ void preprocess_kept_step(struct kept *kept, int64_t now_ms);
 void preprocess_kept_on_erasure(struct kept *kept);
 /* Releases all memory and mappings. */
 void preprocess_kept_wipe(struct kept *kept);
-struct kept_counts preprocess_kept_counts(const struct kept *kept);
 
 /* ---- a batch ---- */
 
@@ -37,6 +30,6 @@ bool preprocess_kept_find(struct kept *kept, uint64_t key, const uint64_t *ids, 
 bool preprocess_kept_load(struct kept *kept, struct kept_place place, struct weir_bytes *ret_row);
 /* Gathers a row that was made, until preprocess_kept_settle() says whether the batch was good. */
 void preprocess_kept_add(struct kept *kept, uint64_t id, uint64_t key, struct weir_bytes row);
-void preprocess_kept_settle(struct kept *kept, size_t hits, size_t misses, bool is_good);
+void preprocess_kept_settle(struct kept *kept, bool is_good);
 
 #endif

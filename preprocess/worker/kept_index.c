@@ -1,4 +1,4 @@
-/* Where rows are kept: see kept_index.h. */
+/* The index of rows that are kept: see kept_index.h. */
 #include "preprocess/worker/kept_index.h"
 
 #include "core/base/memory.h"

@@ -1,4 +1,4 @@
-/* Where rows of samples are kept: a hash table of 8 bytes a slot, at most 12 a row, that finds the rows of a sample in
+/* The index of rows that are kept: a hash table of 8 bytes a slot, at most 12 a row, that finds the rows of a sample in
  * one probe of memory. It keeps no ids: a place that it offers may be another sample's, which the caller compares.
  * Pure.
  *

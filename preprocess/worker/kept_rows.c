@@ -14,7 +14,7 @@ void preprocess_kept_rows_begin(struct kept_rows *known, struct kept *kept, uint
 {
     known->kept = kept;
     known->key = key;
-    known->spared_bytes = known->hits = 0;
+    known->spared_bytes = 0;
     known->is_used = kept != NULL && key != 0;
     if (!known->is_used)
         return;
@@ -50,14 +50,10 @@ void preprocess_kept_rows_place(struct kept_rows *known, const struct rows *rows
     if (!known->is_used)
         return;
     known->rows = rows;
-    known->hits = 0;
     weir_buf_clear(&known->is_known);
     weir_buf_reserve(&known->is_known, rows->count + 1);
-    for (size_t i = 0; i < rows->count; i++) {
-        bool is_known = preprocess_kept_rows_has(known, rows->samples[i]);
-        known->is_known.at[i] = is_known;
-        known->hits += is_known;
-    }
+    for (size_t i = 0; i < rows->count; i++)
+        known->is_known.at[i] = preprocess_kept_rows_has(known, rows->samples[i]);
     known->use = (struct chain_kept){
         .is_known = known->is_known.at, .load = load, .keep = keep, .owner = known};
 }
@@ -65,6 +61,5 @@ void preprocess_kept_rows_place(struct kept_rows *known, const struct rows *rows
 void preprocess_kept_rows_settle(struct kept_rows *known, bool is_good)
 {
     if (known->is_used)
-        preprocess_kept_settle(known->kept, known->hits,
-                               is_good ? known->rows->count - known->hits : 0, is_good);
+        preprocess_kept_settle(known->kept, is_good);
 }

@@ -15,7 +15,6 @@ struct kept_rows {
     struct weir_buf is_known; /* u8, by the row */
     const struct rows *rows;
     uint64_t spared_bytes; /* of payload, which count as if they had been read */
-    size_t hits;
     struct chain_kept use; /* for the chain */
 };
 

@@ -21,8 +21,8 @@ static char *path_of(const struct kept_store *store, uint64_t number)
 /* The entry of a row, as it is mapped: only within a watch. */
 static struct weir_cache_entry entry_at(const struct kept_store *store, struct kept_place place)
 {
-    return weir_cache_entry_at(store->segments[place.segment].mapping.at + WEIR_CACHE_TABLE_AT +
-                               (size_t)place.row * WEIR_CACHE_ENTRY_BYTES);
+    return weir_cache_entry_at(store->segments[place.segment].mapping.at + WEIR_CACHE_TABLE_AT,
+                               place.row);
 }
 
 /* ---- segments that go ---- */
@@ -137,7 +137,7 @@ bool preprocess_kept_store_load(struct kept_store *store, struct kept_place plac
     bool is_whole = segment->is_live && preprocess_mapping_copy(&range, 1, packed);
     struct weir_cache_entry entry = {0};
     if (is_whole) {
-        entry = weir_cache_entry_at(packed);
+        entry = weir_cache_entry_at(packed, 0);
         range = (struct mapping_range){mapping_at(&segment->mapping, entry.offset, entry.stored),
                                        entry.stored};
         weir_buf_clear(&store->stored);
@@ -218,8 +218,7 @@ static void add_segment(struct kept_store *store, uint64_t number,
     store->live++;
     weir_index_add(&store->numbers, number, at);
     for (uint32_t row = 0; row < segment.count; row++) {
-        struct weir_cache_entry entry =
-            weir_cache_entry_at(opened->table + (size_t)row * WEIR_CACHE_ENTRY_BYTES);
+        struct weir_cache_entry entry = weir_cache_entry_at(opened->table, row);
         preprocess_kept_index_add(&store->index, entry.id, (struct kept_place){at, row});
     }
 }

@@ -47,10 +47,8 @@ struct kept_writer {
     char *path;
     enum weir_status status;
     struct weir_error err;
-    uint64_t evicted;
 
     int64_t complain_ms;
-    struct kept_written counts;
 };
 
 static size_t rows_of(const struct heap *heap)
@@ -139,8 +137,9 @@ static void write_segment(struct weir_work *work, void *owner)
     const struct heap *heap = &writer->writing;
     const struct gathered *gathered = (const struct gathered *)(const void *)heap->rows.at;
     size_t count = rows_of(heap);
+    uint64_t evicted;
     (void)work;
-    if (!preprocess_kept_make_room(&writer->folder, heap->bytes.size, &writer->evicted)) {
+    if (!preprocess_kept_make_room(&writer->folder, heap->bytes.size, &evicted)) {
         writer->status = weir_fail(&writer->err, WEIR_LIMIT, "no room in %s", writer->folder.path);
         return;
     }
@@ -154,20 +153,9 @@ static void write_segment(struct weir_work *work, void *owner)
                                               writer->folder.how, &writer->err);
 }
 
-/* Counts what became of the rows. */
 static void end_writing(struct kept_writer *writer)
 {
-    size_t rows = rows_of(&writer->writing);
-    struct kept_written *counts = &writer->counts;
     writer->work = NULL;
-    counts->evicted += writer->evicted;
-    if (writer->status == WEIR_OK) {
-        counts->rows += rows;
-        counts->bytes += writer->writing.bytes.size;
-        counts->segments++;
-    } else {
-        counts->refused += rows;
-    }
     free(writer->path);
     writer->path = NULL;
     weir_buf_clear(&writer->writing.bytes);
@@ -197,7 +185,6 @@ static void take_gathered(struct kept_writer *writer, uint64_t epoch)
     writer->epoch = epoch;
     writer->path =
         weir_format("%s/%016lx" WEIR_CACHE_SUFFIX, writer->folder.path, weir_random_u64());
-    writer->evicted = 0;
 }
 
 static void begin_writing(struct kept_writer *writer, uint64_t epoch)
@@ -246,10 +233,8 @@ void preprocess_kept_writer_add(struct kept_writer *writer, uint64_t id, uint64_
     struct gathered gathered = {
         .id = id, .key = key, .offset = open->bytes.size, .size = row.size + 1};
     if (row.size >= KEPT_GATHERED_BYTES_MAX - open->bytes.size ||
-        rows_of(open) == WEIR_CACHE_ROWS_MAX) {
-        writer->counts.refused++;
+        rows_of(open) == WEIR_CACHE_ROWS_MAX)
         return;
-    }
     weir_buf_append(&open->bytes, &(uint8_t){WEIR_CACHE_PLAIN}, 1);
     weir_buf_append(&open->bytes, row.at, row.size);
     weir_buf_append(&open->rows, &gathered, sizeof(gathered));
@@ -306,9 +291,4 @@ void preprocess_kept_writer_free(struct kept_writer *writer)
     heap_fini(&writer->open);
     heap_fini(&writer->writing);
     free(writer);
-}
-
-struct kept_written preprocess_kept_writer_counts(const struct kept_writer *writer)
-{
-    return writer->counts;
 }

@@ -19,12 +19,6 @@ struct kept_folder {
     enum weir_compression how;
 };
 
-struct kept_written {
-    uint64_t rows, bytes;       /* that were kept */
-    uint64_t refused;           /* rows: no room in memory, in the budget or on the disk */
-    uint64_t segments, evicted; /* segments */
-};
-
 /* Makes room for `bytes` among the segments in the folder: the oldest use goes first, nothing goes that was used
  * lately, so that a cache that is too small for an epoch keeps a part of it, instead of nothing that lasts (MinIO, in
  * Mohan et al., "Analyzing and Mitigating Data Stalls in DNN Training", VLDB 2021). False: there is none. Forgotten
@@ -50,6 +44,5 @@ bool preprocess_kept_writer_step(struct kept_writer *writer, size_t segments, ui
 void preprocess_kept_writer_flush(struct kept_writer *writer, uint64_t epoch);
 /* Drops what was gathered, and what is being written: no such row is anywhere afterwards. */
 void preprocess_kept_writer_drop(struct kept_writer *writer);
-struct kept_written preprocess_kept_writer_counts(const struct kept_writer *writer);
 
 #endif

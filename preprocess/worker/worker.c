@@ -112,16 +112,16 @@ static enum weir_status connect_peers(struct worker *worker, const char *socket_
     return status;
 }
 
-/* Reads the name of a compression of batches; NULL is none. */
-static enum weir_status read_compression(const char *name, enum weir_compression *ret_how,
-                                         struct weir_error *err)
+/* Reads the name of a compression, which `option` gives; NULL is none. */
+static enum weir_status read_compression(const char *option, const char *name,
+                                         enum weir_compression *ret_how, struct weir_error *err)
 {
     for (int how = 0; WEIR_COMPRESSIONS[how] != NULL; how++) {
         *ret_how = (enum weir_compression)how;
         if (name == NULL || weir_str_equal(name, WEIR_COMPRESSIONS[how]))
             return WEIR_OK;
     }
-    return weir_fail(err, WEIR_INVALID, "--compress: expected none, lz4 or zstd, found '%s'", name);
+    return weir_fail(err, WEIR_INVALID, "%s: expected none, lz4 or zstd, found '%s'", option, name);
 }
 
 /* Reads --keep: the bytes of the cache, and how rows are compressed there: BYTES[:HOW]. */
@@ -135,7 +135,7 @@ static enum weir_status open_kept(struct worker *worker, const struct weir_servi
     if (end != NULL && (end == options->keep || (*end != '\0' && *end != ':')))
         return weir_fail(err, WEIR_INVALID, "--keep: expected BYTES:HOW, found '%s'",
                          options->keep);
-    enum weir_status status = read_compression(word, &how, err);
+    enum weir_status status = read_compression("--keep", word, &how, err);
     if (status == WEIR_OK)
         worker->kept =
             preprocess_kept_new(worker->loop, &worker->flow, options->data_dir, bytes_max, how);
@@ -170,7 +170,7 @@ enum weir_status preprocess_worker_open(const struct weir_service_options *optio
     }
     worker->batch_maker = preprocess_batch_maker_new(worker->crashes);
     if (status == WEIR_OK)
-        status = read_compression(options->compress, &worker->compression, err);
+        status = read_compression("--compress", options->compress, &worker->compression, err);
     if (status == WEIR_OK)
         status = open_kept(worker, options, err);
     if (status == WEIR_OK)

@@ -26,23 +26,19 @@ void storage_search_cache_close(struct search_cache *cache)
     *cache = (struct search_cache){0};
 }
 
-static struct weir_cache_entry entry_of(const struct search_cache *cache, size_t row)
-{
-    return weir_cache_entry_at(cache->segment.table + row * WEIR_CACHE_ENTRY_BYTES);
-}
-
 /* Rows follow each other: a place may begin in one and end in another. */
 enum weir_status storage_search_cache_is_others(const struct search_cache *cache,
                                                 struct store *store, uint64_t offset, size_t length,
                                                 bool *ret_is_others, struct weir_error *err)
 {
-    size_t count = cache->segment.table != NULL ? cache->segment.count : 0, low = 0, high = count;
+    const uint8_t *table = cache->segment.table;
+    size_t count = table != NULL ? cache->segment.count : 0, low = 0, high = count;
     enum weir_status status = WEIR_OK;
 
-    WEIR_BISECT(low, high, middle, entry_of(cache, middle).offset <= offset);
+    WEIR_BISECT(low, high, middle, weir_cache_entry_at(table, middle).offset <= offset);
     *ret_is_others = low > 0;
     for (size_t row = low - 1; *ret_is_others && row < count && status == WEIR_OK; row++) {
-        struct weir_cache_entry entry = entry_of(cache, row);
+        struct weir_cache_entry entry = weir_cache_entry_at(table, row);
         struct located found;
 
         if (entry.offset >= offset + length)

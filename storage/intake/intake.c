@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { REASON_MAX = INTAKE_REASON_MAX, QUOTE_MAX = 40, CLASS_NAME_MAX = 256 };
 
@@ -154,19 +155,10 @@ static bool is_class_name(struct weir_bytes name)
     return true;
 }
 
-static int lower(int character)
-{
-    return character >= 'A' && character <= 'Z' ? character + ('a' - 'A') : character;
-}
-
 static bool is_near(struct weir_bytes name, const char *class_name)
 {
-    if (strlen(class_name) != name.size)
-        return false;
-    for (size_t i = 0; i < name.size; i++)
-        if (lower(name.at[i]) != lower((unsigned char)class_name[i]))
-            return false;
-    return true;
+    return strlen(class_name) == name.size &&
+           strncasecmp((const char *)name.at, class_name, name.size) == 0;
 }
 
 /* Returns what the declared classes are called, or that one of them is meant. */

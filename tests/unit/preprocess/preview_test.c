@@ -82,7 +82,7 @@ static void what_each_operator_made_can_be_looked_at_as_far_as_they_ran(void **s
         weir_buf_text(&steps),
         "tokenize_words(payload)=[\"a\", \"bb\"] 2 words;vocab(words)=[1, 2] i32 x 2;");
     weir_buf_clear(&steps);
-    preprocess_chain_cut(test.chain, 2); /* a vocabulary is fitted: not behind it either */
+    preprocess_chain_stop_before(test.chain, 2); /* a vocabulary is fitted: not behind it either */
     test_chain_run(&test, &row, 1);
     preprocess_chain_walk(test.chain, note_step, &steps);
     assert_string_equal(weir_buf_text(&steps), "tokenize_words(payload)=[\"a\", \"bb\"] 2 words;");
