@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { PART_SAMPLES_MIN = 4 }; /* fewer are not worth a thread */
 
@@ -68,6 +69,7 @@ static struct learner_part *begin_part(const struct phase *phase, uint32_t index
         free(part->scratch);
         part->scratch_max = scratch;
         part->scratch = weir_aligned_alloc(scratch);
+        memset(part->scratch, 0, scratch);
     }
     return part;
 }

@@ -51,7 +51,7 @@ struct model {
     /* Required. Writes the parameters to begin with. */
     void (*init)(const struct model_plan *plan, struct weir_rng *rng, float *parameters);
     /* Required. Bytes of the block that forward() leaves its intermediate results in for this
-     * batch. */
+     * batch. A new block is zeroed; otherwise it is as the batch before has left it. */
     size_t (*scratch_bytes)(const struct model_plan *plan, const struct weir_batch *batch);
     /* Required. outputs (samples, width): raw scores, before the loss turns them into
      * probabilities. INVALID, naming the sample's id, for a value that the plan excludes. */

@@ -1,8 +1,8 @@
 /* A linear model over a bag of hashed tokens: each text is the L2-normalised vector of its token
  * counts, and only the rows of tokens that occur in a batch are ever touched. Works on the first
- * ragged i32 tensor. Scratch of a batch: where each sample's entries begin, the entries (row and
- * value, in the order in which tokens first occur), and one counter per bucket that is zero between
- * samples. It learns no embedding: embed() gives its input, folded. */
+ * ragged i32 tensor. Scratch of a batch: one counter per bucket, which is zero between samples and so
+ * need not be cleared, where each sample's entries begin, and the entries (row and value, in the order
+ * in which tokens first occur). It learns no embedding: embed() gives its input, folded. */
 #include "core/base/elementary.h"
 #include "core/base/rng.h"
 #include "trainer_client/models/model.h"
@@ -40,9 +40,9 @@ struct entry {
 };
 
 struct scratch {
+    uint32_t *counts; /* per bucket */
     uint32_t *begins; /* samples + 1: of each sample's entries */
     struct entry *entries;
-    uint32_t *counts; /* per bucket */
 };
 
 static enum weir_status plan_text_bag(struct model_plan *plan, const struct weir_batch *batch,
@@ -80,13 +80,12 @@ static size_t token_count(const struct weir_batch *batch)
 static struct scratch divide(const struct model_plan *plan, const struct weir_batch *batch,
                              const void *block)
 {
-    struct entry *entries =
-        (struct entry *)(uintptr_t)block; /* the block is written by forward() alone */
-    uint32_t *counts = (uint32_t *)(entries + token_count(batch));
+    uint32_t *counts = (uint32_t *)(uintptr_t)block; /* the block is written by forward() alone */
+    uint32_t *begins = counts + ((const struct text_bag *)plan->options)->buckets;
     return (struct scratch){
-        .entries = entries,
         .counts = counts,
-        .begins = counts + ((const struct text_bag *)plan->options)->buckets,
+        .begins = begins,
+        .entries = (struct entry *)(begins + batch->samples + 1),
     };
 }
 
@@ -133,7 +132,6 @@ static enum weir_status fill_bags(const struct model_plan *plan, const struct we
     enum weir_status status = trainer_tensors_tokens(NAME, batch, &tensor, err);
     if (status != WEIR_OK)
         return status;
-    memset(scratch->counts, 0, (size_t)options->buckets * sizeof(*scratch->counts));
     const int32_t *tokens = tensor->data;
     uint32_t at = 0;
     for (size_t s = 0; s < batch->samples; s++) {
