@@ -29,18 +29,22 @@ struct subject {
     struct learner learner;
 };
 
-/* Small, and so that what is drawn at first shows. */
-static const char *options_of(const struct model *model)
+/* Options of a model, those that it has of these: it is small, and what is drawn at first shows. */
+static void options_of(const struct model *model, char *ret_text, size_t size)
 {
-    static const char *const TEXTS[][2] = {
-        {"text_bag", "{buckets: 32, embedding: 5}"},
-        {"text_embedding", "{buckets: 32, dimension: 6}"},
-        {"fm", "{buckets: 40, factors: 3, spread: 0.1}"},
-    };
-    for (size_t i = 0; i < WEIR_COUNT(TEXTS); i++)
-        if (model == model_find(TEXTS[i][0]))
-            return TEXTS[i][1];
-    return "{}";
+    static const char *const SMALL[][2] = {{"buckets", "40"},
+                                           {"embedding", "5"},
+                                           {"dimension", "6"},
+                                           {"factors", "3"},
+                                           {"spread", "0.1"}};
+    size_t at = 0;
+    ret_text[at++] = '{';
+    for (const struct cfg_key *key = model->options; key->name != NULL; key++)
+        for (size_t i = 0; i < WEIR_COUNT(SMALL); i++)
+            if (strcmp(key->name, SMALL[i][0]) == 0)
+                at += (size_t)snprintf(ret_text + at, size - at, "%s: %s, ", SMALL[i][0],
+                                       SMALL[i][1]);
+    snprintf(ret_text + at, size - at, "}");
 }
 
 static size_t bytes_of(const struct learner *learner)
@@ -50,8 +54,9 @@ static size_t bytes_of(const struct learner *learner)
 
 static void prepare(struct subject *subject, const struct optimizer *optimizer)
 {
-    const char *text = options_of(subject->model);
+    char text[200];
     struct weir_error err;
+    options_of(subject->model, text, sizeof(text));
     subject->classes = subject->loss == trainer_loss_find("softmax") ? CLASSES : 2;
     if (weir_yaml_parse("options", weir_bytes_of(text), &subject->document, &err) != WEIR_OK ||
         trainer_training_read_model(subject->model, weir_yaml_root(subject->document),
