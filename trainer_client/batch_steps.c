@@ -37,7 +37,8 @@ void trainer_batch_steps_take(const struct weir_tensor_steps *steps, uint32_t te
         aligned = weir_realloc(NULL, bytes + 1, 1);
     if (aligned != NULL)
         memcpy(aligned, values, bytes);
-    struct weir_tensor_rows rows = {finish->rows, aligned != NULL ? aligned : values, offsets};
+    struct weir_tensor_rows rows = {
+        .count = finish->rows, .values = aligned != NULL ? aligned : values, .offsets = offsets};
     weir_tensor_steps_take(steps, tensor, finish->came, rows, to);
     free(aligned);
 }

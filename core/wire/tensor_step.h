@@ -64,6 +64,7 @@ struct weir_tensor_rows {
     size_t count;
     const void *values;
     const uint32_t *offsets;
+    bool are_passed_on; /* what is made of them is more than a cache holds, and is read elsewhere */
 };
 /* Elements that some rows hold together if they are ragged. */
 static inline uint64_t weir_tensor_rows_elements(const struct weir_tensor_rows *rows)

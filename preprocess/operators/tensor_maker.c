@@ -30,6 +30,14 @@ enum weir_status preprocess_tensor_maker_plan(struct tensor_maker *maker,
     return WEIR_OK;
 }
 
+/* True for a tensor that leaves the chain as it is made here, and is too large to be still in the cache then. */
+static bool is_passed_on(const struct tensor_maker *maker, const struct operator_call *call)
+{
+    enum { CACHE_BYTES = 1 << 20 };
+    return !call->out[0].is_piece && !maker->made.is_ragged &&
+           call->batch->rows * weir_tensor_form_bytes(&maker->made, 1, 0) > CACHE_BYTES;
+}
+
 void preprocess_tensor_maker_apply(void *owner, struct operator_call *call)
 {
     const struct tensor_maker *maker = owner;
@@ -37,6 +45,7 @@ void preprocess_tensor_maker_apply(void *owner, struct operator_call *call)
         .count = call->rows,
         .values = call->in->values.at,
         .offsets = maker->taken.is_ragged ? column_offsets(call->in) : NULL,
+        .are_passed_on = is_passed_on(maker, call),
     };
     size_t bytes =
         weir_tensor_form_bytes(&maker->made, rows.count, weir_tensor_rows_elements(&rows));

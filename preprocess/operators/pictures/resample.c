@@ -85,18 +85,51 @@ static void *take(struct weir_buf *buf, size_t size)
 
 /* ---- sums ---- */
 
-/* to = the weighted sum of `count` rows of `size` bytes, `stride` bytes apart. */
-WEIR_CLONES
-static void blend_rows(const uint8_t *from, size_t stride, const float *weights, size_t count,
-                       float *restrict to, size_t size)
+/* Some old rows, `stride` bytes apart, and what each counts for. */
+struct rows {
+    const uint8_t *at;
+    size_t stride;
+    const float *weights;
+    size_t count;
+};
+
+/* Inlined with a `count` that is a constant there, so that the sum of a number stays in a register. */
+static WEIR_ALWAYS_INLINE void sum_rows(const struct rows *rows, size_t count, float *restrict to,
+                                        size_t size)
 {
-    for (size_t i = 0; i < size; i++)
-        to[i] = weights[0] * from[i];
-    for (size_t k = 1; k < count; k++) {
-        const uint8_t *row = from + k * stride;
-        float weight = weights[k];
-        for (size_t i = 0; i < size; i++)
-            to[i] += weight * row[i];
+    for (size_t i = 0; i < size; i++) {
+        float sum = rows->weights[0] * rows->at[i];
+        for (size_t k = 1; k < count; k++)
+            sum += rows->weights[k] * rows->at[k * rows->stride + i];
+        to[i] = sum;
+    }
+}
+
+/* to = the weighted sum of the first `size` bytes of the rows. */
+WEIR_CLONES
+static void blend_rows(const struct rows *rows, float *restrict to, size_t size)
+{
+    switch (rows->count) {
+    case 1:
+        sum_rows(rows, 1, to, size);
+        break;
+    case 2:
+        sum_rows(rows, 2, to, size);
+        break;
+    case 3:
+        sum_rows(rows, 3, to, size);
+        break;
+    case 4:
+        sum_rows(rows, 4, to, size);
+        break;
+    default:
+        sum_rows(rows, 4, to, size);
+        for (size_t k = 4; k < rows->count; k++) {
+            const uint8_t *row = rows->at + k * rows->stride;
+            float weight = rows->weights[k];
+            for (size_t i = 0; i < size; i++)
+                to[i] += weight * row[i];
+        }
     }
 }
 
@@ -159,19 +192,34 @@ static size_t count_weights(const float *weights, size_t reach)
     return reach;
 }
 
-static void blend(struct resampler *resampler, const struct picture *from, const struct axis *rows,
-                  const struct axis *columns, uint8_t *to)
+/* Old pixels that the new ones are made of, from *ret_first on, which is where axis->first counts from then. */
+static uint32_t narrow(struct axis *axis, uint32_t *ret_first)
 {
+    uint32_t one = axis->first[0], other = axis->first[axis->size - 1];
+    uint32_t least = one < other ? one : other, most = one < other ? other : one;
+    for (uint32_t i = 0; i < axis->size; i++)
+        axis->first[i] -= least;
+    *ret_first = least;
+    return most - least + axis->reach;
+}
+
+static void blend(struct resampler *resampler, const struct picture *from, const struct axis *rows,
+                  struct axis *columns, uint8_t *to)
+{
+    uint32_t left;
     size_t pixel = from->channels, stride = from->place.width * pixel,
-           width = columns->size * pixel;
-    float *line = take(&resampler->numbers, stride + LANES);
+           width = columns->size * pixel, read = narrow(columns, &left) * pixel;
+    float *line = take(&resampler->numbers, read + LANES);
     float *row = take(&resampler->numbers, width + LANES);
     for (size_t i = 0; i < LANES; i++)
-        line[stride + i] = 0; /* read after the last pixel, and not used */
+        line[read + i] = 0; /* read after the last pixel, and not used */
     for (uint32_t y = 0; y < rows->size; y++, to += width) {
         const float *weights = rows->weights + (size_t)y * rows->reach;
-        blend_rows(from->at + rows->first[y] * stride, stride, weights,
-                   count_weights(weights, rows->reach), line, stride);
+        const struct rows old = {.at = from->at + rows->first[y] * stride + left * pixel,
+                                 .stride = stride,
+                                 .weights = weights,
+                                 .count = count_weights(weights, rows->reach)};
+        blend_rows(&old, line, read);
         if (pixel == 1)
             blend_greys(line, columns, row);
         else

@@ -177,7 +177,8 @@ static void take_steps(const struct chain *chain, uint32_t tensor, size_t rows,
     const struct weir_tensor_steps *left = preprocess_chain_left(chain);
     const struct column_about *about = preprocess_chain_output_about(chain, tensor);
     struct weir_tensor_form made = preprocess_column_form(about);
-    const struct weir_tensor_rows taken = {rows, column->values.at, column_offsets(column)};
+    const struct weir_tensor_rows taken = {
+        .count = rows, .values = column->values.at, .offsets = column_offsets(column)};
     const uint64_t elements =
         column->about.kind == COLUMN_RAGGED ? weir_tensor_rows_elements(&taken) : 0;
     struct weir_buf values = {0};

@@ -21,7 +21,7 @@ static void numbers_become_the_nearest_of_another_type(void **unused)
     uint8_t to[4];
     assert_int_equal(weir_tensor_step_form(&step, &made, NULL), WEIR_OK);
     assert_int_equal(made.type, WEIR_U8);
-    weir_tensor_step_take(&step, &form, &(struct weir_tensor_rows){2, from, NULL}, to);
+    weir_tensor_step_take(&step, &form, &(struct weir_tensor_rows){2, from, NULL, false}, to);
     assert_memory_equal(to, ((uint8_t[]){0, 2, 255, 255}), sizeof(to));
 }
 
@@ -30,7 +30,7 @@ static void rows_of_one_length_and_of_places(void **unused)
     (void)unused;
     const int32_t numbers[] = {7, 1, 2, 3};
     const uint32_t offsets[] = {0, 1, 1, 4};
-    const struct weir_tensor_rows rows = {3, numbers, offsets};
+    const struct weir_tensor_rows rows = {3, numbers, offsets, false};
     const struct weir_tensor_step pad = {
         .kind = WEIR_STEP_PAD, .count = 2, .value = UINT32_MAX, .option = 1};
     const struct weir_tensor_step places = {.kind = WEIR_STEP_ONE_HOT, .count = 3};
@@ -60,11 +60,33 @@ static void steps_follow_each_other_on_one_tensor_of_several(void **unused)
     const float expected[] = {10.5f, 40.5f, 40, 100, 90, 180};
     float to[6];
     assert_int_equal(weir_tensor_steps_of(&steps, 1), 2);
-    weir_tensor_steps_take(&steps, 1, PIXELS, (struct weir_tensor_rows){1, pixels, NULL}, to);
+    weir_tensor_steps_take(&steps, 1, PIXELS, (struct weir_tensor_rows){1, pixels, NULL, false},
+                           to);
     assert_memory_equal(to, expected, sizeof(to));
     steps.of[0].option = 1; /* the planes at once */
-    weir_tensor_step_take(&steps.of[0], &PIXELS, &(struct weir_tensor_rows){1, pixels, NULL}, to);
+    weir_tensor_step_take(&steps.of[0], &PIXELS, &(struct weir_tensor_rows){1, pixels, NULL, false},
+                          to);
     assert_memory_equal(to, expected, sizeof(to));
+}
+
+static void planes_are_the_same_past_the_cache(void **unused)
+{
+    enum { SIDE = 67, COUNT = 3 * SIDE * SIDE }; /* no plane begins where the one before did */
+    const struct weir_tensor_form form = {.type = WEIR_U8, .rank = 3, .shape = {SIDE, SIDE, 3}};
+    const struct weir_tensor_step step = {
+        .kind = WEIR_STEP_NORMALIZE, .option = 1, .factor = {0.1f, 2, 3}, .offset = {0.5f, -1, 7}};
+    static uint8_t pixels[2 * COUNT];
+    static float kept[2 * COUNT], passed[2 * COUNT + 1];
+    struct weir_tensor_rows rows = {2, pixels, NULL, false};
+    (void)unused;
+    for (size_t i = 0; i < sizeof(pixels); i++)
+        pixels[i] = (uint8_t)(i * 7 + i / 256);
+    weir_tensor_step_take(&step, &form, &rows, kept);
+    rows.are_passed_on = true;
+    passed[2 * COUNT] = 19;
+    weir_tensor_step_take(&step, &form, &rows, passed);
+    assert_memory_equal(passed, kept, sizeof(kept));
+    assert_true(passed[2 * COUNT] == 19);
 }
 
 static void a_step_takes_no_tensor_that_does_not_fit_it(void **unused)
@@ -127,6 +149,7 @@ int main(void)
         cmocka_unit_test(numbers_become_the_nearest_of_another_type),
         cmocka_unit_test(rows_of_one_length_and_of_places),
         cmocka_unit_test(steps_follow_each_other_on_one_tensor_of_several),
+        cmocka_unit_test(planes_are_the_same_past_the_cache),
         cmocka_unit_test(a_step_takes_no_tensor_that_does_not_fit_it),
         cmocka_unit_test(steps_travel_as_words),
     };
