@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+enum { WHOLE_EIGHTHS = 8 };
+
 static bool is_known(const struct chain *chain, size_t row)
 {
     return chain->cut.kept != NULL && chain->cut.kept->is_known[row] != 0;
@@ -55,6 +57,21 @@ static void pack(const struct column *column, size_t row, struct weir_buf *out)
     weir_buf_append(out, values.at, values.size);
 }
 
+/* True when a part of so many pixels from `first` on lies in a whole of so many before it was scaled. */
+static bool lies_within(uint32_t first, uint32_t count, uint32_t whole, uint32_t eighths)
+{
+    uint64_t scaled = ((uint64_t)whole * eighths + WHOLE_EIGHTHS - 1) / WHOLE_EIGHTHS;
+    return count > 0 && (uint64_t)first + count <= scaled;
+}
+
+/* Where rows lie they may be overwritten meanwhile, if their sample is erased: nothing is believed of them. */
+static bool is_place(const struct picture_place *place)
+{
+    return place->eighths > 0 && place->eighths <= WHOLE_EIGHTHS &&
+           lies_within(place->top, place->height, place->whole_height, place->eighths) &&
+           lies_within(place->left, place->width, place->whole_width, place->eighths);
+}
+
 /* Takes the place of a picture off `*rest`, and its pixels. */
 static bool take_picture(const struct column *column, struct weir_bytes *rest,
                          struct picture_place *ret_place, struct weir_bytes *ret_values)
@@ -63,6 +80,8 @@ static bool take_picture(const struct column *column, struct weir_bytes *rest,
     if (!weir_take(rest, sizeof(*ret_place), &place))
         return false;
     memcpy(ret_place, place.at, sizeof(*ret_place));
+    if (!is_place(ret_place))
+        return false;
     uint64_t pixels = (uint64_t)ret_place->height * ret_place->width;
     return pixels <= UINT32_MAX && weir_take(rest, pixels * column->about.width, ret_values);
 }

@@ -563,6 +563,7 @@ struct work {
     struct chain_partial *partial; /* to fold it into; NULL: it is to be made */
     struct kept_rows *known;
     const uint8_t *flags;
+    bool is_lost; /* a row that is kept could not be read where it lies */
 };
 
 static void run_chain(void *owner)
@@ -590,7 +591,7 @@ static enum weir_status work_on_copies(struct batch_maker *maker,
     work->about = about_batch(maker, request);
     lend_tensors(maker, request);
     preprocess_kept_rows_place(&maker->known, &maker->rows);
-    run_chain(work);
+    work->is_lost = !preprocess_mapping_watch(run_chain, work);
     return WEIR_OK;
 }
 
@@ -623,11 +624,14 @@ static enum weir_status work_through(struct batch_maker *maker, const struct bat
     enum weir_status status = WEIR_OK;
     work->known = &maker->known;
     while (status == WEIR_OK && !is_good) {
+        if (work->is_lost)
+            preprocess_kept_give_up_shorter(maker->kept);
+        work->is_lost = false;
         find_kept(maker, request, true);
         status = preprocess_chain_reads_in_place(work->chain)
                      ? work_in_place(maker, request, work, err)
                      : work_on_copies(maker, request, work, err);
-        is_good = !preprocess_chain_has_lost(work->chain);
+        is_good = !work->is_lost && !preprocess_chain_has_lost(work->chain);
         preprocess_kept_rows_settle(&maker->known, status == WEIR_OK && is_good &&
                                                        !preprocess_chain_waits(work->chain));
     }

@@ -124,6 +124,12 @@ bool preprocess_kept_load(struct kept *kept, struct kept_place place, struct wei
     return preprocess_kept_store_load(&kept->store, place, ret_row);
 }
 
+void preprocess_kept_give_up_shorter(struct kept *kept)
+{
+    if (kept != NULL)
+        preprocess_kept_store_give_up_shorter(&kept->store);
+}
+
 void preprocess_kept_add(struct kept *kept, uint64_t id, uint64_t key, struct weir_bytes row)
 {
     if (weir_sample_dataset(id) != WEIR_DATASET_LENT)

@@ -11,7 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { HEX = 16, REBUILD_DIVISOR = 2 /* one row in so many is dead */ };
+enum {
+    HEX = 16,
+    REBUILD_DIVISOR = 2, /* one row in so many is dead */
+    LARGE_BYTES = 16 << 10,
+};
 
 static char *path_of(const struct kept_store *store, uint64_t number)
 {
@@ -52,8 +56,7 @@ static void give_up(struct kept_store *store, struct kept_segment *segment)
     remove_damaged(store, segment->number);
 }
 
-/* A read has failed: files have become shorter than they were mapped. */
-static void give_up_shorter(struct kept_store *store)
+void preprocess_kept_store_give_up_shorter(struct kept_store *store)
 {
     for (size_t i = 0; i < store->count; i++) {
         struct kept_segment *segment = &store->segments[i];
@@ -72,7 +75,6 @@ void preprocess_kept_store_forget(struct kept_store *store)
     store->count = store->dead_rows = 0;
     weir_index_clear(&store->numbers);
     preprocess_kept_index_fini(&store->index);
-    weir_buf_fini(&store->stored);
     weir_buf_fini(&store->expanded);
 }
 
@@ -109,11 +111,28 @@ static struct kept_place find_one(const struct kept_store *store, uint64_t key, 
     return (struct kept_place){.segment = UINT32_MAX};
 }
 
+/* Has the disk read on while the rows before are worked on: large rows one by one, in the order of the batch; of small
+ * ones all of a segment, now and then, for others of it are soon wanted. */
+static void read_ahead(struct kept_store *store, struct kept_place place)
+{
+    struct kept_segment *segment = &store->segments[place.segment];
+    struct weir_cache_entry entry = entry_at(store, place);
+    if (entry.stored >= LARGE_BYTES)
+        preprocess_mapping_read_ahead(&segment->mapping, entry.offset, entry.stored);
+    else if (!segment->is_used)
+        preprocess_mapping_read_ahead(&segment->mapping, 0, segment->mapping.size);
+    segment->is_used = true;
+}
+
 static void find_all(void *owner)
 {
     const struct finding *finding = owner;
-    for (size_t i = 0; i < finding->count; i++)
-        finding->places[i] = find_one(finding->store, finding->key, finding->ids[i]);
+    for (size_t i = 0; i < finding->count; i++) {
+        struct kept_place *place = &finding->places[i];
+        *place = find_one(finding->store, finding->key, finding->ids[i]);
+        if (place->segment != UINT32_MAX)
+            read_ahead(finding->store, *place);
+    }
 }
 
 void preprocess_kept_store_find(struct kept_store *store, uint64_t key, const uint64_t *ids,
@@ -121,33 +140,44 @@ void preprocess_kept_store_find(struct kept_store *store, uint64_t key, const ui
 {
     struct finding finding = {store, key, ids, count, ret_places};
     while (!preprocess_mapping_watch(find_all, &finding))
-        give_up_shorter(store);
+        preprocess_kept_store_give_up_shorter(store);
 }
 
 /* ---- loading ---- */
+
+struct loading {
+    struct kept_store *store;
+    struct kept_place place;
+    struct weir_bytes row;
+    bool is_whole;
+};
+
+static struct weir_bytes stored_at(const struct kept_store *store, struct kept_place place,
+                                   const struct weir_cache_entry *entry)
+{
+    const struct mapping *mapping = &store->segments[place.segment].mapping;
+    const uint8_t *at = mapping_at(mapping, entry->offset, entry->stored);
+    return weir_bytes(at, at != NULL ? entry->stored : 0);
+}
+
+static void load(void *owner)
+{
+    struct loading *loading = owner;
+    struct kept_store *store = loading->store;
+    struct weir_cache_entry entry = entry_at(store, loading->place);
+    loading->is_whole = weir_cache_row_read(&entry, stored_at(store, loading->place, &entry),
+                                            &store->expanded, &loading->row);
+}
 
 bool preprocess_kept_store_load(struct kept_store *store, struct kept_place place,
                                 struct weir_bytes *ret_row)
 {
     struct kept_segment *segment = &store->segments[place.segment];
-    uint8_t packed[WEIR_CACHE_ENTRY_BYTES];
-    struct mapping_range range = {segment->mapping.at + WEIR_CACHE_TABLE_AT +
-                                      (size_t)place.row * WEIR_CACHE_ENTRY_BYTES,
-                                  sizeof(packed)};
-    bool is_whole = segment->is_live && preprocess_mapping_copy(&range, 1, packed);
-    struct weir_cache_entry entry = {0};
-    if (is_whole) {
-        entry = weir_cache_entry_at(packed, 0);
-        range = (struct mapping_range){mapping_at(&segment->mapping, entry.offset, entry.stored),
-                                       entry.stored};
-        weir_buf_clear(&store->stored);
-        weir_buf_reserve(&store->stored, entry.stored);
-        is_whole = range.from != NULL && preprocess_mapping_copy(&range, 1, store->stored.at);
-    }
-    segment->is_used = true;
-    if (is_whole && weir_cache_row_read(&entry, weir_bytes(store->stored.at, entry.stored),
-                                        &store->expanded, ret_row))
+    struct loading loading = {.store = store, .place = place};
+    if (segment->is_live && preprocess_mapping_watch(load, &loading) && loading.is_whole) {
+        *ret_row = loading.row;
         return true;
+    }
     if (segment->is_live)
         give_up(store, segment);
     return false;
@@ -185,7 +215,7 @@ static void rebuild(struct kept_store *store, size_t more)
     preprocess_kept_index_begin(&store->index, rows);
     if (preprocess_mapping_watch(add_rows, store))
         return;
-    give_up_shorter(store);
+    preprocess_kept_store_give_up_shorter(store);
     rebuild(store, more);
 }
 

@@ -28,7 +28,7 @@ struct kept_store {
     struct weir_index numbers; /* of those that are live, or were */
     struct kept_index index;
     size_t dead_rows; /* that the index still names */
-    struct weir_buf stored, expanded;
+    struct weir_buf expanded;
     uint64_t damaged; /* segments */
 };
 
@@ -45,12 +45,16 @@ void preprocess_kept_store_forget(struct kept_store *store);
 /* Takes up segments that have come, and lets go of those that have gone. Of one whose writer did not know of all
  * erasures, rows of erased samples are overwritten first. */
 void preprocess_kept_store_scan(struct kept_store *store, const struct kept_erased *erased);
-/* Finds the rows that `key` has made of samples; *ret_places (one each): segment UINT32_MAX where there is none. */
+/* Finds the rows that `key` has made of samples, and has the disk read them; *ret_places (one each): segment UINT32_MAX
+ * where there is none. */
 void preprocess_kept_store_find(struct kept_store *store, uint64_t key, const uint64_t *ids,
                                 size_t count, struct kept_place *ret_places);
-/* The row, borrowed until the next call. False: its segment was damaged, and is gone. */
+/* The row, borrowed until the next call, in the mapping: only preprocess_mapping_watch() may read it. It stays as it
+ * was checked unless its sample is erased. False: its segment was damaged, and is gone. */
 bool preprocess_kept_store_load(struct kept_store *store, struct kept_place place,
                                 struct weir_bytes *ret_row);
+/* A read of a row has failed: gives up the segments that have become shorter than they were mapped. */
+void preprocess_kept_store_give_up_shorter(struct kept_store *store);
 /* Notes in the file system which segments were used: the oldest use is evicted first. */
 void preprocess_kept_store_note_use(struct kept_store *store);
 

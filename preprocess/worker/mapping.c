@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { CACHE_LINE_BYTES = 64, PREFETCH_RANGES = 8 };
 
@@ -53,6 +54,14 @@ void preprocess_mapping_close(struct mapping *mapping)
     if (mapping->at != NULL)
         munmap((void *)(uintptr_t)mapping->at, mapping->size);
     *mapping = (struct mapping){0};
+}
+
+void preprocess_mapping_read_ahead(const struct mapping *mapping, uint64_t offset, uint64_t length)
+{
+    const uint8_t *at = mapping_at(mapping, offset, length);
+    uint64_t skew = offset % (uint64_t)sysconf(_SC_PAGESIZE);
+    if (at != NULL)
+        (void)madvise((void *)(uintptr_t)(at - skew), length + skew, MADV_WILLNEED);
 }
 
 /* Fetches a range into the cache: reading small ranges waits for memory. Never faults. */

@@ -27,6 +27,9 @@ static inline const uint8_t *mapping_at(const struct mapping *mapping, uint64_t 
     return is_within ? mapping->at + offset : NULL;
 }
 
+/* Has a range that is mapped read from the disk, and does not wait for it. */
+void preprocess_mapping_read_ahead(const struct mapping *mapping, uint64_t offset, uint64_t length);
+
 /* Does `work`, which may read mapped ranges where they are. False when a file has ended before one of them: `work`
  * was left at that read, and must hold nothing just then that it has to give back. `work` may watch over other work. */
 bool preprocess_mapping_watch(void (*work)(void *owner), void *owner);

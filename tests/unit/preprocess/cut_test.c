@@ -1,14 +1,18 @@
 /* Rows that are kept at a cut: whichever of them are known, a batch is the same to the bit as without a cut. */
 #include "preprocess/plan/ordering.h"
+#include "preprocess/worker/mapping.h"
 #include "tests/support/chain.h"
 #include "tests/support/jpeg_picture.h"
 
+#include "core/base/file.h"
 #include "core/base/memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -235,6 +239,95 @@ static void a_row_that_is_lost_costs_the_batch_and_no_more(void **state)
     with_pictures(check_lost);
 }
 
+static void check_overwritten(const struct weir_bytes *rows)
+{
+    struct pair pair = {0};
+    struct kept kept = {.lost = ROWS};
+    open_pair(&pair, PICTURES, "decode_jpeg");
+    memcpy(pair.rows, rows, sizeof(pair.rows));
+    run_cut(&pair, 0, &kept);
+    kept.is_known[5] = 1;
+    for (size_t zeros = 1; zeros <= sizeof(struct picture_place); zeros++) {
+        memset(kept.row[5].at, 0, zeros);
+        run_cut(&pair, 0, &kept);
+        assert_true(preprocess_chain_has_lost(pair.cut.chain));
+    }
+    close_pair(&pair);
+    for (size_t i = 0; i < ROWS; i++)
+        weir_buf_fini(&kept.row[i]);
+}
+
+/* An erasure may overwrite a row after it was checked, while a worker that has slept through it reads it. */
+static void a_row_that_is_being_overwritten_is_lost(void **state)
+{
+    (void)state;
+    with_pictures(check_overwritten);
+}
+
+/* Runs a chain whose row 9 lies in a file that ends once it was checked. */
+struct ending {
+    struct pair *pair;
+    struct kept *kept;
+    struct mapping mapping;
+    int file;
+};
+
+static bool load_ending(void *owner, size_t row, struct weir_bytes *ret_row)
+{
+    struct ending *ending = owner;
+    if (row != 9)
+        return load(ending->kept, row, ret_row);
+    assert_int_equal(ftruncate(ending->file, 4096), 0);
+    *ret_row = weir_bytes(ending->mapping.at, ending->mapping.size);
+    return true;
+}
+
+static void keep_ending(void *owner, size_t row, struct weir_bytes bytes)
+{
+    keep(((struct ending *)owner)->kept, row, bytes);
+}
+
+static void run_ending(void *owner)
+{
+    struct ending *ending = owner;
+    struct operator_batch batch = batch_of(ending->pair, 0);
+    struct chain_kept use = {.is_known = ending->kept->is_known,
+                             .load = load_ending,
+                             .keep = keep_ending,
+                             .owner = ending};
+    test_chain_fill(&ending->pair->cut, ending->pair->rows, ROWS);
+    preprocess_chain_use_kept(ending->pair->cut.chain, &use);
+    preprocess_chain_run(ending->pair->cut.chain, &batch);
+}
+
+static void check_ending(const struct weir_bytes *rows)
+{
+    struct pair pair = {0};
+    struct kept kept = {.lost = ROWS};
+    struct ending ending = {.pair = &pair, .kept = &kept, .file = memfd_create("rows", 0)};
+    open_pair(&pair, PICTURES, "decode_jpeg");
+    memcpy(pair.rows, rows, sizeof(pair.rows));
+    run_cut(&pair, 0, &kept);
+    memset(kept.is_known + 8, 1, 3);
+    assert_true(weir_write_all(ending.file, weir_buf_view(&kept.row[9])));
+    assert_true(preprocess_mapping_open(&ending.mapping, ending.file, kept.row[9].size));
+    assert_false(preprocess_mapping_watch(run_ending, &ending));
+    run_cut(&pair, 0, &kept);
+    run_whole(&pair, 0);
+    assert_same(&pair);
+    preprocess_mapping_close(&ending.mapping);
+    close(ending.file);
+    close_pair(&pair);
+    for (size_t i = 0; i < ROWS; i++)
+        weir_buf_fini(&kept.row[i]);
+}
+
+static void a_row_that_ends_while_it_is_read_costs_the_batch_and_no_more(void **state)
+{
+    (void)state;
+    with_pictures(check_ending);
+}
+
 #define NUMBERS                                                                             \
     "[{op: csv_words, as: words, fields: [1]}, {op: csv_fields, fields: [0], as: number}, " \
     "{op: clamp, on: number, max: 30}, {op: filter, on: number, min: 2}, "                  \
@@ -309,6 +402,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pictures_are_the_same_from_any_cut),
         cmocka_unit_test(a_row_that_is_lost_costs_the_batch_and_no_more),
+        cmocka_unit_test(a_row_that_is_being_overwritten_is_lost),
+        cmocka_unit_test(a_row_that_ends_while_it_is_read_costs_the_batch_and_no_more),
         cmocka_unit_test(numbers_are_the_same_from_any_cut),
         cmocka_unit_test(a_cut_where_rows_cannot_be_kept_is_refused_in_words),
         cmocka_unit_test(nothing_passes_a_cut),
