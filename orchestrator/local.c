@@ -482,6 +482,7 @@ static enum weir_status start(struct local *local, struct weir_error *err)
         .listen = system->listen,
         .cache_bytes = system->cache_bytes,
         .cache_compress = system->cache_compress,
+        .share_bytes = system->share_bytes,
         .compress = system->compress,
     };
     struct orchestrator_platform_events events = {

@@ -52,6 +52,7 @@ static const struct weir_option OPTIONS[] = {
     {"compress", "HOW", "batches: none, lz4 or zstd (worker)", OPTION(options.compress)},
     {"keep", "BYTES:HOW", "rows of samples that are kept, and none, lz4 or zstd (worker)",
      OPTION(options.keep)},
+    {"share", "BYTES", "memory for batches that several jobs need (worker)", OPTION(options.share)},
     {"check-config", "FILE", "check the sections this service owns", OPTION(check_config)},
     {"found", NULL,
      "with --check-config: against the data, and what others have found, as JSON on standard input",

@@ -24,6 +24,7 @@ struct weir_service_options {
     const char *run;        /* --run: the number of the run a trainer serves */
     const char *listen;     /* --listen: endpoint for trainers, in place of their socket; or NULL */
     const char *keep;       /* --keep: BYTES:HOW of rows that workers keep of samples; NULL: none */
+    const char *share;      /* --share: BYTES of batches that several jobs need; or NULL */
     const char *compress;   /* --compress: how a worker compresses batches; NULL: none */
 };
 

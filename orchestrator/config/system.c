@@ -72,6 +72,7 @@ static const struct cfg_key POSTGRES_KEYS[] = {
 struct batches_section {
     const char *listen;
     int compress;
+    uint64_t share;
 };
 
 static const struct cfg_key BATCHES_KEYS[] = {
@@ -84,6 +85,9 @@ static const struct cfg_key BATCHES_KEYS[] = {
                .doc =
                    "tensors of 4 KiB and more, where it makes them an eighth smaller; they are not "
                    "written to lent memory then"),
+    CFG_SIZE(struct batches_section, share, .fallback = "256MiB",
+             .doc = "memory of each worker for batches that several jobs need, where pipelines do "
+                    "not say preprocess.plan.share: none; 0: each job's are made for it alone"),
     CFG_END,
 };
 
@@ -159,6 +163,7 @@ static enum weir_status read_batches(struct orchestrator_system *system,
         status = check_listen(node, batches.listen, err);
     system->listen = batches.listen;
     system->compress = WEIR_COMPRESSIONS[batches.compress];
+    system->share_bytes = batches.share;
     return status;
 }
 

@@ -25,6 +25,7 @@ struct orchestrator_system {
     const struct weir_yaml_node *budgets;  /* checked: orchestrator/config/budget.h */
     const char *listen;                    /* endpoint of each worker; NULL: a socket of its own */
     const char *compress;                  /* how batches are compressed on their way */
+    uint64_t share_bytes;                  /* of batches that several jobs need, per worker */
     uint64_t cache_bytes;                  /* of rows that are kept of samples; 0: none are */
     const char *cache_compress;            /* how each of them is compressed */
     const struct weir_yaml_node *roots;    /* that sources may lie in: weir_roots_hand_on() */

@@ -59,7 +59,7 @@ struct orchestrator_platform {
     char *bin_dir;
     char *log_level;
     unsigned workers;
-    char *listen, *compress, *keep; /* of workers; NULL: as they do by themselves */
+    char *listen, *compress, *keep, *share; /* of workers; NULL: as they do by themselves */
     struct orchestrator_jails jails;
     struct orchestrator_datadir *datadir;
     struct orchestrator_supervisor *supervisor;
@@ -287,12 +287,14 @@ static enum weir_status launch(struct orchestrator_platform *platform,
     return status;
 }
 
-enum { WORKER_ARGUMENTS_MAX = 6 };
+enum { WORKER_ARGUMENTS_MAX = 8 };
 
 static size_t worker_arguments(const struct orchestrator_platform *platform,
                                const char *ret_arguments[WORKER_ARGUMENTS_MAX])
 {
     size_t count = 0;
+    ret_arguments[count++] = "--share";
+    ret_arguments[count++] = platform->share;
     if (platform->listen != NULL) {
         ret_arguments[count++] = "--listen";
         ret_arguments[count++] = platform->listen;
@@ -596,6 +598,7 @@ enum weir_status orchestrator_platform_start(struct weir_loop *loop,
     platform->workers = options->workers;
     platform->listen = options->listen != NULL ? weir_strdup(options->listen) : NULL;
     platform->compress = options->compress != NULL ? weir_strdup(options->compress) : NULL;
+    platform->share = weir_format("%lu", options->share_bytes);
     platform->keep = options->cache_bytes > 0
                          ? weir_format("%lu:%s", options->cache_bytes, options->cache_compress)
                          : NULL;
@@ -642,6 +645,7 @@ void orchestrator_platform_free(struct orchestrator_platform *platform)
     free(platform->log_level);
     free(platform->listen);
     free(platform->compress);
+    free(platform->share);
     free(platform->keep);
     free(platform->bin_dir);
     free(platform);

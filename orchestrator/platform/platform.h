@@ -22,6 +22,7 @@ struct orchestrator_platform_options {
     const char *log_level;        /* of the children; NULL: their default */
     unsigned workers;             /* 0: none */
     const char *listen;           /* endpoint of each worker; NULL: a socket of its own */
+    uint64_t share_bytes;         /* of each worker, for batches that several jobs need */
     uint64_t cache_bytes;         /* of rows that workers keep of samples; 0: none … */
     const char *cache_compress;   /* … and how they compress them */
     const char *compress;         /* how workers compress batches; NULL: not at all */

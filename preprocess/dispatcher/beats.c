@@ -214,7 +214,7 @@ static void visit_job(struct dispatcher *dispatcher, struct dispatcher_entry *en
 static size_t crew_of(const struct pool *pool, struct dispatcher_entry *entry)
 {
     if (entry->crew_count != pool->count)
-        entry->crew = preprocess_pool_crew_of(pool, entry->number);
+        entry->crew = preprocess_pool_crew_of(pool, preprocess_entry_crew_key(entry));
     entry->crew_count = pool->count;
     return entry->crew;
 }
@@ -227,6 +227,7 @@ static void lease_jobs(struct dispatcher *dispatcher, const struct dispatcher_vi
     struct dispatcher_entry **entries = weir_arena_alloc(arena, (count + 1) * sizeof(*entries));
     struct leasing leasing = {
         .shares = &dispatcher->shares,
+        .pool = &dispatcher->pool,
         .visit = *visit,
         .now_ms = weir_loop_now_ms(dispatcher->loop),
         .want = beat->want,

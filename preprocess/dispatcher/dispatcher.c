@@ -6,6 +6,19 @@
 
 #include <stdlib.h>
 
+/* From now on its batches are known: whoever makes the same shares them. */
+static void join_production(struct dispatcher *dispatcher, struct dispatcher_entry *entry)
+{
+    uint64_t key = preprocess_plan_production(&entry->plan, weir_buf_view(&entry->fitted));
+    if (key == 0 || entry->job.fitting)
+        return;
+    entry->job.production = preprocess_production_join(&dispatcher->productions, key);
+    entry->crew_count = 0; /* it may be another one */
+    if (entry->job.production->jobs > 1)
+        weir_log(WEIR_LOG_INFO, "job shares its batches with others", "job=%lu jobs=%zu",
+                 entry->number, entry->job.production->jobs);
+}
+
 void preprocess_dispatcher_settle_fit(struct dispatcher *dispatcher, struct dispatcher_entry *entry)
 {
     struct weir_error err;
@@ -17,6 +30,7 @@ void preprocess_dispatcher_settle_fit(struct dispatcher *dispatcher, struct disp
         return;
     }
     preprocess_job_fitted(&entry->job);
+    join_production(dispatcher, entry);
     weir_log(WEIR_LOG_INFO, "operators fitted", "job=%lu bytes=%zu", entry->number,
              entry->fitted.size);
 }
@@ -41,6 +55,7 @@ void preprocess_dispatcher_add(struct dispatcher *dispatcher, struct dispatcher_
     entry->account = preprocess_shares_join(&dispatcher->shares, &entry->quota);
     entry->plan_changes =
         preprocess_plans_of(&dispatcher->plans, entry, weir_loop_now_ms(dispatcher->loop))->changes;
+    join_production(dispatcher, entry);
 }
 
 void preprocess_dispatcher_let_go(struct dispatcher_entry *entry)
@@ -190,6 +205,7 @@ static bool settle_entry(struct dispatcher *dispatcher, struct dispatcher_entry 
 static void forget(struct dispatcher *dispatcher, size_t at)
 {
     preprocess_shares_leave(&dispatcher->shares, dispatcher->entries[at]->account);
+    preprocess_production_leave(&dispatcher->productions, dispatcher->entries[at]->job.production);
     preprocess_entry_free(dispatcher->entries[at]);
     dispatcher->entries[at] = dispatcher->entries[--dispatcher->entry_count];
 }
@@ -320,9 +336,18 @@ void preprocess_dispatcher_close(void *state)
     free(dispatcher->pending);
     preprocess_pool_fini(&dispatcher->pool);
     preprocess_shares_fini(&dispatcher->shares);
+    preprocess_productions_fini(&dispatcher->productions);
     weir_db_close(dispatcher->db);
     free(dispatcher->data_dir);
     free(dispatcher);
+}
+
+/* The first slot of the workers that serve a job. */
+static size_t crew_of(const struct dispatcher *dispatcher, uint64_t job)
+{
+    const struct dispatcher_entry *entry = preprocess_dispatcher_in_memory(dispatcher, job);
+    return preprocess_pool_crew_of(&dispatcher->pool,
+                                   entry != NULL ? preprocess_entry_crew_key(entry) : job);
 }
 
 struct weir_strs preprocess_dispatcher_endpoints(const struct dispatcher *dispatcher, uint64_t job,
@@ -330,7 +355,7 @@ struct weir_strs preprocess_dispatcher_endpoints(const struct dispatcher *dispat
 {
     const struct pool *pool = &dispatcher->pool;
     const char **endpoints = weir_arena_alloc(arena, POOL_CREW * sizeof(*endpoints));
-    size_t count = 0, first = preprocess_pool_crew_of(pool, job);
+    size_t count = 0, first = crew_of(dispatcher, job);
     for (size_t i = first; i < first + POOL_CREW && i < pool->count; i++) {
         if (preprocess_pool_is_heard(pool, i, weir_loop_now_ms(dispatcher->loop)))
             endpoints[count++] = pool->worker[i].endpoint;
@@ -345,7 +370,7 @@ static void push_hint(struct dispatcher *dispatcher, const struct msg_worker_hin
                       size_t most)
 {
     const struct pool *pool = &dispatcher->pool;
-    size_t first = preprocess_pool_crew_of(pool, hint->job);
+    size_t first = crew_of(dispatcher, hint->job);
     for (size_t i = first; i < first + POOL_CREW && i < pool->count && most > 0; i++) {
         if (!preprocess_pool_is_heard(pool, i, weir_loop_now_ms(dispatcher->loop)))
             continue;

@@ -54,6 +54,7 @@ struct dispatcher {
     struct pool pool;
     struct shares shares;
     struct plans plans;
+    struct productions productions;
     struct dispatcher_entry **entries; /* jobs in use, not closed */
     size_t entry_count;
     size_t rotation; /* index of the job that is asked first when a worker wants work */

@@ -32,6 +32,12 @@ struct shares_quota preprocess_dispatcher_quota_of(const struct msg_job_open *op
     };
 }
 
+uint64_t preprocess_entry_crew_key(const struct dispatcher_entry *entry)
+{
+    const struct production *production = entry->job.production;
+    return production != NULL ? production->key : entry->number;
+}
+
 static struct dispatcher_entry *entry_new(const struct msg_job_open *open)
 {
     struct dispatcher_entry *entry = weir_calloc(1, sizeof(*entry));

@@ -71,6 +71,8 @@ struct dispatcher_entry {
     struct stages stages;
 };
 
+/* Returns what chooses its crew: jobs of a production have one, for a worker makes for all of them. */
+uint64_t preprocess_entry_crew_key(const struct dispatcher_entry *entry);
 /* Returns the quota of the job's pipeline; a job that names no pipeline is one of its own. */
 struct shares_quota preprocess_dispatcher_quota_of(const struct msg_job_open *open);
 /* A copy of what `job_open` says, without a plan. A job that trains is fitted on its own set: what is

@@ -78,6 +78,49 @@ static void lease(struct dispatcher_job *job, struct dispatcher_rank_state *rank
                   const struct dispatcher_visit *visit, int64_t now_ms)
 {
     preprocess_rank_lease(rank, group, visit, ++job->fences->newest, now_ms);
+    if (job->production == NULL)
+        return;
+    struct production_maker maker = {.group = group,
+                                     .rank = (uint32_t)(rank - job->ranks),
+                                     .worker = visit->worker,
+                                     .session = visit->session,
+                                     .leased_ms = now_ms};
+    preprocess_production_note(job->production, &maker);
+}
+
+/* The groups of a rank that the visitor may be given (rule 10). */
+struct its_choice {
+    struct dispatcher_choice choice;
+    const struct production *production;
+    uint32_t rank;
+    const struct dispatcher_visit *visit;
+    int64_t now_ms;
+};
+
+static bool may_have(const struct dispatcher_choice *choice, uint64_t group)
+{
+    const struct its_choice *its = (const void *)choice;
+    const struct dispatcher_visit *visit = its->visit;
+    const struct production_maker *maker =
+        preprocess_production_maker(its->production, its->rank, group, its->now_ms);
+    if (maker != NULL && maker->worker == visit->worker && maker->session == visit->session)
+        return true;
+    if (maker == NULL || visit->only_own)
+        return !visit->only_own;
+    return visit->waits_for == NULL || !visit->waits_for(visit->owner, maker);
+}
+
+static struct its_choice choice_of(const struct dispatcher_job *job, uint32_t rank,
+                                   const struct dispatcher_visit *visit, int64_t now_ms)
+{
+    uint64_t made = job->production != NULL ? job->production->ends : 0;
+    return (struct its_choice){
+        .choice = {.has = may_have, .end = visit->only_own ? made : DISPATCHER_NO_GROUP},
+        .production = job->fitting ? NULL : job->production,
+        .rank = rank,
+        .visit = visit,
+        .now_ms = now_ms,
+    };
 }
 
 uint32_t preprocess_job_visit(struct dispatcher_job *job, const struct dispatcher_visit *visit,
@@ -100,8 +143,10 @@ uint32_t preprocess_job_grant_lowest(struct dispatcher_job *job,
     for (uint32_t i = 0; i < ranks_in_use(job) && has + given < DISPATCHER_LEASES_MAX; i++) {
         struct dispatcher_rank_state *rank = &job->ranks[i];
         uint64_t lowest = preprocess_rank_lacking(rank);
+        struct its_choice its = choice_of(job, i, visit, now_ms);
         if (lowest == DISPATCHER_NO_GROUP || !preprocess_rank_listens(rank, now_ms) ||
-            preprocess_rank_group(rank, lowest)->state != DISPATCHER_GROUP_OPEN)
+            preprocess_rank_group(rank, lowest)->state != DISPATCHER_GROUP_OPEN ||
+            !may_have(&its.choice, lowest))
             continue;
         lease(job, rank, lowest, visit, now_ms);
         given++;
@@ -119,7 +164,8 @@ bool preprocess_job_grant(struct dispatcher_job *job, const struct dispatcher_vi
         struct dispatcher_rank_state *rank = &job->ranks[i];
         if (!preprocess_rank_listens(rank, now_ms))
             continue;
-        uint64_t group = preprocess_rank_open(rank);
+        struct its_choice its = choice_of(job, i, visit, now_ms);
+        uint64_t group = preprocess_rank_open(rank, &its.choice);
         if (group < lowest) {
             lowest = group;
             best = rank;

@@ -47,6 +47,9 @@
  *      they are taken in group order. Consumers wait until preprocess_job_fitted().
  *   9  Of several ranks each announces its next slices as they will be handed out; once all have, the batch's totals
  *      are in every answer. They are volatile: a beat repeats what another rank may still lack.
+ *  10  A group that a worker makes for another job of the production, or made lately, is leased to that worker, who has
+ *      the batches of it, or will: to nobody else as long as visits say so (`waits_for`). A lease that it is given so
+ *      costs it nothing; else these are leases like any other.
  *
  * Invariants: at most one lease per group and rank; fences and attempts only grow; `oldest` of a
  * rank never decreases within an attempt; the committed states of all ranks contain equally many
@@ -81,10 +84,11 @@ struct dispatcher_about {
 struct dispatcher_job {
     struct dispatcher_about about;
     struct dispatcher_record record;
-    bool unsaved;        /* the record must be stored before the next answer */
-    bool report_unsaved; /* a seat's `reported` has moved: store it some time soon */
-    bool fitting;        /* rule 8 */
-    uint64_t open_fence; /* told to consumers: fences below belong to earlier attempts */
+    bool unsaved;                  /* the record must be stored before the next answer */
+    bool report_unsaved;           /* a seat's `reported` has moved: store it some time soon */
+    bool fitting;                  /* rule 8 */
+    struct production *production; /* rule 10; borrowed; NULL: nobody makes the same batches */
+    uint64_t open_fence;           /* told to consumers: fences below belong to earlier attempts */
     struct dispatcher_fences *fences;
     struct dispatcher_rank_state *ranks; /* one per rank */
 };

@@ -4,6 +4,7 @@
 #define WEIR_PREPROCESS_DISPATCHER_LEASING_H
 
 #include "preprocess/dispatcher/job.h"
+#include "preprocess/dispatcher/pool.h"
 #include "preprocess/dispatcher/shares.h"
 
 /* A job that the worker serves. */
@@ -11,12 +12,15 @@ struct leasing_job {
     struct dispatcher_job *job;
     struct shares_account *account; /* of its pipeline */
     uint32_t has;                   /* leases of it, at the worker */
+    bool is_open;
     bool may_have_more;
 };
 
 /* A worker's beat. */
 struct leasing {
     struct shares *shares;
+    const struct pool
+        *pool; /* that it is of; NULL: no other worker is waited for (job.h, rule 10) */
     struct dispatcher_visit visit; /* of each job in turn; lease_ms is > 0 */
     int64_t now_ms;
     uint32_t want;            /* leases in addition to those it has */
@@ -29,7 +33,8 @@ struct leasing {
  * nothing, and keeps what it has. */
 void preprocess_leasing_visit(struct leasing *leasing, struct dispatcher_job *job,
                               struct shares_account *account, bool is_open);
-/* Once all are visited: gives as many leases as wanted, each of the job that is next in line. */
+/* Once all are visited: gives as many leases as wanted, each of the job that is next in line; and to the other jobs of
+ * its production the same group, which the worker has to make once. */
 void preprocess_leasing_give(struct leasing *leasing);
 
 #endif

@@ -308,14 +308,23 @@ uint64_t preprocess_rank_lacking(struct dispatcher_rank_state *rank)
     return leasable(rank, rank->lack_from);
 }
 
-uint64_t preprocess_rank_open(struct dispatcher_rank_state *rank)
+static bool is_free(const struct dispatcher_rank_state *rank, uint64_t number)
 {
-    for (; rank->open_from < rank->touched_end; rank->open_from++) {
-        const struct dispatcher_group *group = preprocess_rank_group(rank, rank->open_from);
-        if (!group->here && group->state == DISPATCHER_GROUP_OPEN)
-            break;
+    const struct dispatcher_group *group = preprocess_rank_group(rank, number);
+    return number >= rank->touched_end || (!group->here && group->state == DISPATCHER_GROUP_OPEN);
+}
+
+uint64_t preprocess_rank_open(struct dispatcher_rank_state *rank,
+                              const struct dispatcher_choice *choice)
+{
+    while (!is_free(rank, rank->open_from))
+        rank->open_from++;
+    for (uint64_t group = rank->open_from; group < choice->end && leasable(rank, group) == group;
+         group++) {
+        if (is_free(rank, group) && choice->has(choice, group))
+            return group;
     }
-    return leasable(rank, rank->open_from);
+    return DISPATCHER_NO_GROUP;
 }
 
 void preprocess_rank_lease(struct dispatcher_rank_state *rank, uint64_t number,

@@ -6,6 +6,7 @@
 
 #include "core/wire/position.h"
 #include "core/wire/wire.h"
+#include "preprocess/dispatcher/production.h"
 #include "preprocess/dispatcher/totals.h"
 #include "preprocess/order/geometry.h"
 
@@ -52,6 +53,16 @@ struct dispatcher_visit {
     const struct dispatcher_held *held;
     size_t held_count;
     int64_t lease_ms; /* life of its leases */
+    bool only_own;    /* lease it nothing but groups that it makes for others of a production */
+    /* Says whether a group is left to its maker, who is another worker; NULL: to none. */
+    bool (*waits_for)(const void *owner, const struct production_maker *maker);
+    const void *owner; /* of that */
+};
+
+/* A choice among the groups of a rank. */
+struct dispatcher_choice {
+    bool (*has)(const struct dispatcher_choice *choice, uint64_t group);
+    uint64_t end; /* none from here on is in it */
 };
 
 struct dispatcher_rank_state {
@@ -107,10 +118,11 @@ uint32_t preprocess_rank_visit(struct dispatcher_rank_state *rank,
 /* The worker's session has ended: opens the groups that it held, or sent and the consumer has not got. */
 void preprocess_rank_leave(struct dispatcher_rank_state *rank, uint32_t worker, uint64_t session);
 void preprocess_rank_expire(struct dispatcher_rank_state *rank, int64_t now_ms);
-/* The lowest group that the consumer lacks, and the lowest that may be leased now;
+/* The lowest group that the consumer lacks, and the lowest of the choice that may be leased now;
  * DISPATCHER_NO_GROUP: none. */
 uint64_t preprocess_rank_lacking(struct dispatcher_rank_state *rank);
-uint64_t preprocess_rank_open(struct dispatcher_rank_state *rank);
+uint64_t preprocess_rank_open(struct dispatcher_rank_state *rank,
+                              const struct dispatcher_choice *choice);
 /* Leases an open group to the visitor. */
 void preprocess_rank_lease(struct dispatcher_rank_state *rank, uint64_t group,
                            const struct dispatcher_visit *visit, uint64_t fence, int64_t now_ms);

@@ -39,6 +39,8 @@ static const char *const OPERATOR_ORDER[] = {"auto", "as_written", "approximate"
 
 static const char *const OPERATOR_PLACE[] = {"auto", "pool", "host", NULL};
 
+static const char *const SHARING[] = {"auto", "none", NULL};
+
 static const struct cfg_key PLAN[] = {
     CFG_CHOICE(struct preprocess_planned, order, .fallback = "auto", .choices = OPERATOR_ORDER,
                .doc =
@@ -50,6 +52,10 @@ static const struct cfg_key PLAN[] = {
                       "normalize, to_chw). pool: in workers; host: in the trainer, by the client "
                       "library; auto: there where batches come over TCP or compressed, and the "
                       "bytes that it saves cost more, by what was measured"),
+    CFG_CHOICE(struct preprocess_planned, share, .fallback = "auto", .choices = SHARING,
+               .doc = "batches that another job makes as well, of another pipeline or of another "
+                      "run of this one. auto: they are made once, for all; none: this job's are "
+                      "made for it alone"),
     CFG_F64(struct preprocess_planned, tolerance, .fallback = "0.1", .max = 1,
             .doc = "approximate: root mean square of the differences it may make in a tensor, as a "
                    "share of that of its numbers' deviations; checked on records before a run"),

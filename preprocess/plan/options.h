@@ -30,10 +30,12 @@ enum preprocess_order_of_operators {
     PREPROCESS_AS_WRITTEN,
     PREPROCESS_APPROXIMATE
 };
+enum preprocess_sharing { PREPROCESS_SHARE_AUTO, PREPROCESS_SHARE_NONE };
 enum preprocess_place_of_operators { PREPROCESS_PLACE_AUTO, PREPROCESS_POOL, PREPROCESS_HOST };
 struct preprocess_planned {
     int order; /* enum preprocess_order_of_operators */
     int place; /* enum preprocess_place_of_operators */
+    int share; /* enum preprocess_sharing */
     double tolerance;
     const struct weir_yaml_node *cache_node; /* private: read into `cache_after` */
     const char *cache_after; /* operator after which rows are kept; NULL: none are */

@@ -135,6 +135,30 @@ static uint64_t cut_key_of(const struct chain *chain)
     return weir_hash64(weir_buf_view(&text), 0) | 1;
 }
 
+/* Names what makes the batches, but for fitted state: the section as it is understood, whatever else the file says.
+ * The order of the operators is not in it: every legal one makes the same (C18). What is nearly so is not shared. */
+static enum weir_status made_key_of(const struct preprocess_order_form *form,
+                                    const struct preprocess_plan *plan, uint64_t *ret_key,
+                                    struct weir_error *err)
+{
+    WEIR_AUTO_BUF text = {0};
+    *ret_key = 0;
+    if (plan->options.plan.share == PREPROCESS_SHARE_NONE ||
+        plan->options.plan.order == PREPROCESS_APPROXIMATE)
+        return WEIR_OK;
+    enum weir_status status = preprocess_options_print(weir_yaml_root(plan->document), &text, err);
+    weir_buf_printf(&text, "%s %u %lu %s %u %u\n", form->set_digest, form->epochs, form->seed,
+                    form->mode, plan->geometry.ranks, plan->geometry.group_batches);
+    weir_buf_append(&text, form->tables.at, form->tables.size);
+    *ret_key = weir_hash64(weir_buf_view(&text), 0);
+    return status;
+}
+
+uint64_t preprocess_plan_production(const struct preprocess_plan *plan, struct weir_bytes fitted)
+{
+    return plan->made_key != 0 ? weir_hash64(fitted, plan->made_key) | 1 : 0;
+}
+
 enum weir_status preprocess_plan_open(const struct preprocess_order_form *form,
                                       struct preprocess_plan *ret_plan, struct weir_error *err)
 {
@@ -168,14 +192,16 @@ enum weir_status preprocess_plan_open(const struct preprocess_order_form *form,
         status = open_set(form, &plan.set, err);
     if (status == WEIR_OK)
         status = check_parts(form, &plan.set, err);
-    if (status != WEIR_OK) {
-        preprocess_plan_close(&plan);
-        return status;
+    if (status == WEIR_OK) {
+        plan.cut_key = cut_key_of(plan.chain);
+        plan_delivery(form, &plan);
+        status = made_key_of(form, &plan, &plan.made_key, err);
     }
-    plan.cut_key = cut_key_of(plan.chain);
-    plan_delivery(form, &plan);
-    *ret_plan = plan;
-    return WEIR_OK;
+    if (status == WEIR_OK)
+        *ret_plan = plan;
+    else
+        preprocess_plan_close(&plan);
+    return status;
 }
 
 enum weir_status preprocess_plan_reorder(const struct preprocess_plan *plan, struct weir_u32s order,

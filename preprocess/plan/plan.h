@@ -38,6 +38,7 @@ struct preprocess_plan {
     bool trains;      /* false: nothing is left to chance */
     uint64_t cut_key; /* of operators before the cut; 0: there is none */
     uint64_t kept_key; /* of rows at the cut: of those, as fitted; 0: none are kept, or not yet */
+    uint64_t made_key; /* of its batches, but for fitted state; 0: they are not shared */
 };
 
 /* Parses, maps the set and plans the operators. INVALID, NOT_FOUND, CORRUPT; the set must have the
@@ -59,6 +60,10 @@ void preprocess_plan_use(struct preprocess_plan *plan, struct chain *chain);
 /* Takes up the fitted state of the operators: preprocess_chain_fit_load(), and the length classes of a training. */
 enum weir_status preprocess_plan_fitted(struct preprocess_plan *plan, struct weir_bytes fitted,
                                         struct weir_error *err) WEIR_MUST_USE;
+
+/* Returns what names the batches of the job, with the fitted state of its operators (C20): jobs of which it is the same
+ * make the same ones. 0: they are not to be shared. */
+uint64_t preprocess_plan_production(const struct preprocess_plan *plan, struct weir_bytes fitted);
 
 /* Bytes of a sample in a batch that are known before it is made: id, label, weight, and the dense numbers. */
 uint64_t preprocess_plan_row_bytes(const struct preprocess_plan *plan);

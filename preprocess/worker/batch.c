@@ -51,6 +51,27 @@ void preprocess_batch_free(struct worker_batch *batch)
     free(batch);
 }
 
+static void *copy_of(struct weir_bytes bytes)
+{
+    void *copy = weir_realloc(NULL, bytes.size + 1, 1);
+    if (bytes.size > 0)
+        memcpy(copy, bytes.at, bytes.size);
+    return copy;
+}
+
+struct worker_batch *preprocess_batch_share(struct worker_batch *batch)
+{
+    struct worker_batch *other = weir_calloc(1, sizeof(*other));
+    weir_require(batch->loan.memory.at == NULL);
+    *other = *batch;
+    other->frames.count = 0;
+    weir_frames_share(&other->frames, &batch->frames);
+    other->hole_states = copy_of(weir_bytes(batch->hole_states, batch->holes * sizeof(uint32_t)));
+    if (batch->left != NULL)
+        other->left = copy_of(weir_bytes(batch->left, sizeof(*batch->left)));
+    return other;
+}
+
 /* ---- steps that are left ---- */
 
 /* The form that a column has once its consumer has taken its steps. */
@@ -85,14 +106,6 @@ void preprocess_batch_leave_steps(struct worker_batch *batch, const struct weir_
 static bool is_in_loan(const struct worker_batch *batch, size_t frame)
 {
     return (batch->in_loan >> frame & 1) != 0;
-}
-
-static void *copy_of(struct weir_bytes bytes)
-{
-    void *copy = weir_realloc(NULL, bytes.size + 1, 1);
-    if (bytes.size > 0)
-        memcpy(copy, bytes.at, bytes.size);
-    return copy;
 }
 
 void preprocess_batch_leave_loan(struct worker_batch *batch)

@@ -46,6 +46,13 @@ void preprocess_batch_give_tensor(struct worker_batch *batch, struct column *col
 void preprocess_batch_leave_steps(struct worker_batch *batch,
                                   const struct weir_tensor_steps *steps);
 void preprocess_batch_free(struct worker_batch *batch);
+/* Returns a batch of the same frames, which both own; nothing is copied. `batch` has no loan. */
+struct worker_batch *preprocess_batch_share(struct worker_batch *batch) WEIR_MUST_USE;
+/* Returns the ids of its samples, which are its first frame. */
+static inline const uint64_t *worker_batch_ids(const struct worker_batch *batch)
+{
+    return (const uint64_t *)(const void *)weir_frames_at(&batch->frames, 0).at;
+}
 /* Returns the distance from a frame of `size` bytes to the next one in lent memory. */
 static inline size_t worker_batch_step(size_t size)
 {

@@ -316,6 +316,32 @@ void preprocess_flow_begin(struct worker_flow *flow, uint64_t fence,
         lease->batches = batches;
 }
 
+void preprocess_flow_share(struct worker_flow *flow, uint64_t fence, uint64_t production)
+{
+    struct worker_lease *lease = preprocess_flow_lease(flow, fence);
+    if (lease != NULL)
+        lease->production = production;
+}
+
+bool preprocess_worker_is_same_work(const struct worker_lease *lease,
+                                    const struct worker_lease *other)
+{
+    return lease->fence != 0 && lease->production != 0 && lease->production == other->production &&
+           lease->group == other->group && lease->rank == other->rank;
+}
+
+bool preprocess_flow_needs(const struct worker_flow *flow, uint64_t job, uint64_t batch,
+                           uint64_t reach)
+{
+    for (size_t i = 0; i < WORKER_CONSUMERS_MAX; i++) {
+        const struct worker_consumer *consumer = &flow->consumers[i];
+        if (consumer->session != 0 && consumer->job == job && batch >= consumer->missing &&
+            batch - consumer->missing <= reach)
+            return true;
+    }
+    return false;
+}
+
 void preprocess_flow_suspend(struct worker_flow *flow, uint64_t fence)
 {
     struct worker_lease *lease = preprocess_flow_lease(flow, fence);
@@ -356,14 +382,28 @@ static struct makeable makeable_of(const struct worker_flow *flow, const struct 
     return (struct makeable){lease->fence, batch, waiting.count, oldest_of(flow, lease)};
 }
 
+static bool is_busy(const struct worker_flow *flow, const struct worker_lease *lease)
+{
+    bool is_begun = lease->batches.count > 0;
+    return lease->fence != 0 && (!is_begun || makeable_of(flow, lease).fence != 0);
+}
+
+/* True when another lease stands for the same work (rule 8). */
+static bool is_counted(const struct worker_flow *flow, size_t index)
+{
+    for (size_t i = 0; i < index; i++) {
+        if (preprocess_worker_is_same_work(&flow->leases[i], &flow->leases[index]) &&
+            is_busy(flow, &flow->leases[i]))
+            return true;
+    }
+    return false;
+}
+
 uint32_t preprocess_flow_want(const struct worker_flow *flow)
 {
     uint32_t busy = 0;
-    for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
-        const struct worker_lease *lease = &flow->leases[i];
-        bool is_begun = lease->batches.count > 0;
-        busy += lease->fence != 0 && (!is_begun || makeable_of(flow, lease).fence != 0);
-    }
+    for (size_t i = 0; i < WORKER_LEASES_MAX; i++)
+        busy += is_busy(flow, &flow->leases[i]) && !is_counted(flow, i);
     return busy < WORKER_LEASES_WANTED ? WORKER_LEASES_WANTED - busy : 0;
 }
 

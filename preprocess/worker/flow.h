@@ -25,6 +25,9 @@
  *      up to it: batches that hold one are dropped and made again with holes. Only afterwards is
  *      the erasure epoch acknowledged, by naming it in `hold`.
  *   7  A lease of attempt 0 asks for a partial fit: its batches are folded, never sent.
+ *   8  Leases on the same group of jobs that make the same batches (a production, C20) are one piece of work: they
+ *      count once where the worker says what it wants. What is made is for all (window.h); whether, and when, a batch
+ *      is sent is a matter of each lease alone.
  *
  * Invariants: no waiting batch belongs to a void lease or holds an id erased at or before `erasure_epoch`;
  * sent <= granted, but for one batch (rule 3); `erasure_epoch` never decreases. */
@@ -50,6 +53,7 @@ struct worker_lease {
     uint64_t group;
     uint64_t session;                /* of the consumer */
     uint32_t rank;                   /* of the consumer; its slice of each batch is made */
+    uint64_t production;             /* of the job; 0: its batches are made for it alone */
     struct preprocess_range batches; /* count 0: not begun */
     uint64_t made;                   /* bit i: batch first + i waits, was sent, or was folded */
     uint64_t sent;                   /* bit i: was sent, or was folded */
@@ -122,6 +126,14 @@ void *preprocess_flow_discarded(struct worker_flow *flow);
 /* Everything needed to make the lease's batches is there. A void fence is ignored. */
 void preprocess_flow_begin(struct worker_flow *flow, uint64_t fence,
                            struct preprocess_range batches);
+/* The lease's job makes the same batches as others of this production. A void fence is ignored. */
+void preprocess_flow_share(struct worker_flow *flow, uint64_t fence, uint64_t production);
+/* True when both are the same piece of work (rule 8). */
+bool preprocess_worker_is_same_work(const struct worker_lease *lease,
+                                    const struct worker_lease *other);
+/* True when a consumer of the job lacks the batch and is at most `reach` batches behind. */
+bool preprocess_flow_needs(const struct worker_flow *flow, uint64_t job, uint64_t batch,
+                           uint64_t reach);
 /* The locations known for the lease are out of date: nothing more is made of it until it begins again. */
 void preprocess_flow_suspend(struct worker_flow *flow, uint64_t fence);
 struct worker_make {

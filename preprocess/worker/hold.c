@@ -17,6 +17,7 @@ static void on_held(void *owner, const struct weir_reply *reply, const struct we
     preprocess_flow_held(&worker->flow, reply->message, worker->hold_ms);
     preprocess_worker_free_discarded(worker);
     if (worker->flow.erasure_epoch > before) { /* acknowledge at once */
+        preprocess_window_drop_erased(&worker->window, &worker->flow);
         preprocess_worker_tasks_drop_fetched(worker);
         preprocess_layouts_clear(worker->layouts);
         preprocess_kept_on_erasure(worker->kept);

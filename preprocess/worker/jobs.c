@@ -158,6 +158,7 @@ static void on_described(void *owner, const struct weir_reply *reply, const stru
     job->problems = 0;
     job->problem[0] = '\0';
     job->fitting = about->fitting;
+    job->production = about->fitting ? 0 : preprocess_plan_production(&job->plan, about->fitted);
     if (is_news) /* a worker that has fitted it makes batches of it next */
         job->retry_ms = 0;
     job->worker->prepare(job->worker);

@@ -6,6 +6,7 @@
 #include "core/base/memory.h"
 #include "preprocess/worker/beat.h"
 #include "preprocess/worker/jobs.h"
+#include "preprocess/worker/sharing.h"
 #include "preprocess/worker/tasks.h"
 
 #include <string.h>
@@ -33,18 +34,23 @@ static bool claim(struct worker *worker, size_t consumer, uint64_t bytes, struct
     return false;
 }
 
+/* Returns the bytes of a batch, as far as they are known before it is made. */
+static uint64_t bytes_of(const struct batch_request *request)
+{
+    size_t samples;
+    (void)preprocess_located_batch(request->located, request->plan, request->batch, &samples);
+    return samples * (preprocess_plan_row_bytes(request->plan) +
+                      request->located->label_width * sizeof(float));
+}
+
 /* Claims one for a batch that can be sent as soon as it is made. What would wait for credit waits in memory of its own:
  * nobody else can use a loan that is claimed. */
 static void claim_early(struct worker *worker, const struct worker_make *what,
                         const struct batch_request *request)
 {
-    const struct located *located = request->located;
-    size_t samples;
     if (preprocess_chain_left(request->plan->chain)->count > 0)
         return; /* what is not finished is not the consumer's yet */
-    (void)preprocess_located_batch(located, request->plan, request->batch, &samples);
-    uint64_t bytes =
-        samples * (preprocess_plan_row_bytes(request->plan) + located->label_width * sizeof(float));
+    uint64_t bytes = bytes_of(request);
     int consumer = preprocess_flow_would_send(&worker->flow, what, bytes, weir_now_ms());
     if (consumer >= 0)
         (void)claim(worker, (size_t)consumer, bytes, request->loan);
@@ -58,11 +64,6 @@ static void leave_loans(struct worker *worker)
 }
 
 /* ---- making ---- */
-
-static const uint64_t *ids_of(const struct worker_batch *batch)
-{
-    return (const uint64_t *)(const void *)weir_frames_at(&batch->frames, 0).at;
-}
 
 /* Notes why samples failed. True when that fails the run: the batch is never sent then, so that
  * the run cannot end well, and it is reported to the dispatcher at once. */
@@ -87,19 +88,31 @@ static bool fails_run(struct worker *worker, struct worker_job *job,
     return job->plan.options.on_error.action == CFG_ON_ERROR_FAIL;
 }
 
-static void keep(struct worker *worker, const struct worker_make *what, struct worker_batch *batch)
+/* It waits until its consumer can be sent it. */
+static void wait_for_credit(struct worker *worker, const struct worker_make *what,
+                            struct worker_batch *batch)
 {
     batch->made_ns = weir_now_ns();
     struct worker_ready ready = {
         .fence = what->fence,
         .batch = what->batch,
         .bytes = batch->bytes,
-        .ids = ids_of(batch),
+        .ids = worker_batch_ids(batch),
         .id_count = batch->samples,
         .payload = batch,
     };
     if (!preprocess_flow_made(&worker->flow, &ready))
         preprocess_batch_free(batch);
+}
+
+/* Has others find it, too, unless a sample has failed: each job is to know why. */
+static void keep(struct worker *worker, const struct worker_make *what,
+                 const struct sharing *sharing, struct worker_batch *batch)
+{
+    if (batch->failed == 0)
+        preprocess_sharing_give(worker, preprocess_flow_lease(&worker->flow, what->fence), sharing,
+                                what->batch, batch);
+    wait_for_credit(worker, what, batch);
 }
 
 /* Asks storage for the missing samples before anything else is made of this lease. */
@@ -132,14 +145,15 @@ static void retry(struct worker *worker, struct worker_task *task, struct worker
     preprocess_worker_locate_again(worker, task);
 }
 
-/* Makes it where its consumer reads it, if there is such a place. */
+/* Makes it where its consumer reads it, if there is such a place and it is for this one alone. */
 static enum weir_status make_lent(struct worker *worker, const struct worker_make *what,
-                                  struct batch_request *request, struct worker_batch **ret_batch,
-                                  struct weir_error *err)
+                                  struct batch_request *request, bool is_shared,
+                                  struct worker_batch **ret_batch, struct weir_error *err)
 {
     struct batch_loan loan = {.claimed_ms = 0};
     request->loan = &loan;
-    claim_early(worker, what, request);
+    if (!is_shared)
+        claim_early(worker, what, request);
     enum weir_status status =
         preprocess_batch_maker_make(worker->batch_maker, request, ret_batch, err);
     weir_loan_end(&loan.memory, false); /* unless the batch has it */
@@ -148,53 +162,86 @@ static enum weir_status make_lent(struct worker *worker, const struct worker_mak
     return status;
 }
 
+/* The samples that the batches of a lease are made of: its own, or those that another one has located. */
+struct source {
+    struct worker_lease *lease;
+    struct worker_task *task;
+    struct worker_job *job;
+};
+
+/* False when there is none, or not yet: the lease begins again. */
+static bool find_source(struct worker *worker, const struct worker_lease *lease,
+                        struct source *ret_source)
+{
+    struct worker_lease *donor = preprocess_sharing_donor(worker, lease);
+    if (donor == NULL || donor->batches.count == 0)
+        return false;
+    ret_source->lease = donor;
+    ret_source->task = preprocess_worker_task_of(worker, donor);
+    ret_source->job = preprocess_worker_job_for(worker, donor);
+    return ret_source->job != NULL;
+}
+
 static void make(struct worker *worker, const struct worker_make *what)
 {
     struct worker_lease *lease = preprocess_flow_lease(&worker->flow, what->fence);
-    struct worker_task *task = preprocess_worker_task_of(worker, lease);
     struct worker_job *job = preprocess_worker_job_for(worker, lease);
-    if (job == NULL || !task->begun) { /* it was closed, or described again: begin again */
+    struct source source;
+    if (job == NULL || !find_source(worker, lease, &source)) { /* closed, or described again */
         preprocess_flow_suspend(&worker->flow, what->fence);
         return;
     }
-    struct batch_request request = {.job = job->number,
-                                    .plan = &job->plan,
-                                    .located = &task->located,
-                                    .fetched = &task->fetched,
+    struct batch_request request = {.job = source.job->number,
+                                    .plan = &source.job->plan,
+                                    .located = &source.task->located,
+                                    .fetched = &source.task->fetched,
                                     .flow = &worker->flow,
                                     .batch = what->batch,
                                     .tells_line = job->reason[0] == '\0'};
     struct worker_batch *batch = NULL;
     struct weir_error err = {.text = "storage cannot read it either"};
     enum weir_status status;
+    struct sharing sharing;
+    preprocess_sharing_find(worker, lease, job, what->batch, bytes_of(&request), &sharing);
     int64_t before_ns = weir_cpu_thread_ns();
     uint64_t before_bytes = preprocess_batch_maker_bytes_read(worker->batch_maker);
     int64_t before_read_ns = preprocess_batch_maker_read_ns(worker->batch_maker);
     if (lease->attempt == 0)
-        status = preprocess_batch_maker_fold(worker->batch_maker, &request, &task->partial, &err);
+        status =
+            preprocess_batch_maker_fold(worker->batch_maker, &request, &source.task->partial, &err);
     else
-        status = make_lent(worker, what, &request, &batch, &err);
+        status = make_lent(worker, what, &request, sharing.count > 1, &batch, &err);
     int64_t made_ns = weir_cpu_thread_ns();
     if (status == WEIR_OK && lease->attempt != 0)
         preprocess_batch_compress(batch, worker->compression);
     worker->compress_ns += weir_cpu_thread_ns() - made_ns;
-    job->cpu_ns += weir_cpu_thread_ns() - before_ns;
+    preprocess_sharing_charge(&sharing, weir_cpu_thread_ns() - before_ns);
     job->bytes_read += preprocess_batch_maker_bytes_read(worker->batch_maker) - before_bytes;
     job->read_ns += preprocess_batch_maker_read_ns(worker->batch_maker) - before_read_ns;
     if (status == WEIR_TIMEOUT)
         return; /* the next round goes on with it */
     if (status != WEIR_OK)
-        get_missing(worker, task, what->batch, status, &err);
+        get_missing(worker, source.task, what->batch, status, &err);
     else if (lease->attempt == 0)
         preprocess_flow_folded(&worker->flow, what->fence, what->batch);
-    else if (is_to_retry(job, task, batch))
-        retry(worker, task, batch);
+    else if (is_to_retry(job, source.task, batch))
+        retry(worker, source.task, batch);
     else if (!fails_run(worker, job, batch))
-        keep(worker, what, batch);
+        keep(worker, what, &sharing, batch);
     else
         preprocess_batch_free(batch);
     if (preprocess_worker_lease_done(lease))
         worker->beat_due = true;
+}
+
+/* Takes the batch as it was made for another job. False when it is to be made. */
+static bool take(struct worker *worker, const struct worker_make *what)
+{
+    struct worker_lease *lease = preprocess_flow_lease(&worker->flow, what->fence);
+    struct worker_batch *batch = preprocess_sharing_take(worker, lease, what->batch);
+    if (batch != NULL)
+        wait_for_credit(worker, what, batch);
+    return batch != NULL;
 }
 
 /* ---- sending ---- */
@@ -326,7 +373,12 @@ void preprocess_worker_pump(void *owner)
     struct worker_make what;
     worker->pumping = false;
     send_ready(worker);
-    if (preprocess_flow_next_make(&worker->flow, &what)) {
+    bool has_work = preprocess_flow_next_make(&worker->flow, &what);
+    while (has_work && take(worker, &what)) {
+        send_ready(worker);
+        has_work = preprocess_flow_next_make(&worker->flow, &what);
+    }
+    if (has_work) {
         make(worker, &what);
         send_ready(worker);
         leave_loans(worker);

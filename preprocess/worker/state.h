@@ -9,6 +9,7 @@
 #include "preprocess/worker/flow.h"
 #include "preprocess/worker/layouts.h"
 #include "preprocess/worker/located.h"
+#include "preprocess/worker/window.h"
 
 #include <string.h>
 
@@ -22,6 +23,7 @@ enum {
     WORKER_JOBS_MAX = 64,
     WORKER_JOB_IDLE_MS = 60000, /* a job without leases is closed after this time */
     WORKER_LENT_BYTES = 8 << 20,
+    WORKER_WINDOW_BYTES = 256 << 20, /* unless it is told */
     WORKER_LOAN_MS =
         5000, /* a loan that was used for longer may be over: far below LENDING_LOST_MS of clients */
 };
@@ -40,6 +42,7 @@ struct worker_job {
     bool open;          /* `plan` is there */
     bool fitting;       /* as described: it can fold, but not make */
     struct preprocess_plan plan;
+    uint64_t production;   /* that it is of; 0: its batches are made for it alone */
     uint32_t plan_changes; /* of the order of its operators, as described … */
     bool is_replanned;     /* … and it has changed since */
     int64_t used_ms;
@@ -86,6 +89,8 @@ struct worker {
     struct weir_rpc_peer *storage;
     char *name;
     struct worker_flow flow;
+    struct window window; /* of batches that several jobs need, … */
+    int64_t swept_ms;     /* … when it was looked through last */
     struct worker_job jobs[WORKER_JOBS_MAX];
     struct worker_task tasks[WORKER_LEASES_MAX];
     struct layouts *layouts;

@@ -5,6 +5,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "preprocess/worker/jobs.h"
+#include "preprocess/worker/sharing.h"
 
 enum { WAITS_MAX = 5 /* some 64 s at most */ };
 
@@ -313,6 +314,9 @@ static void prepare(struct worker *worker, const struct worker_lease *lease)
     struct worker_task *task = preprocess_worker_task_of(worker, lease);
     struct worker_job *job = preprocess_worker_job_for(worker, lease);
     if (job == NULL || lease->batches.count > 0)
+        return;
+    preprocess_flow_share(&worker->flow, lease->fence, lease->attempt == 0 ? 0 : job->production);
+    if (!task->begun && preprocess_sharing_begin(worker, lease, job))
         return;
     if (!task->begun) {
         if (!is_sensible(lease, &job->plan) || must_wait(worker, task, lease->group))

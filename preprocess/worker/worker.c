@@ -9,6 +9,7 @@
 #include "preprocess/worker/hold.h"
 #include "preprocess/worker/jobs.h"
 #include "preprocess/worker/pump.h"
+#include "preprocess/worker/sharing.h"
 #include "preprocess/worker/tasks.h"
 #include "preprocess/worker/wipe.h"
 
@@ -27,6 +28,7 @@ static void on_tick(void *owner)
     preprocess_flow_expire(&worker->flow, now_ms);
     preprocess_worker_jobs_expire(worker, now_ms);
     preprocess_worker_free_discarded(worker);
+    preprocess_sharing_sweep(worker, now_ms);
     preprocess_worker_wipe(worker);
     preprocess_worker_hold(worker);
     preprocess_worker_prepare(worker);
@@ -124,6 +126,26 @@ static enum weir_status read_compression(const char *option, const char *name,
     return weir_fail(err, WEIR_INVALID, "%s: expected none, lz4 or zstd, found '%s'", option, name);
 }
 
+static void free_batch(void *batch)
+{
+    preprocess_batch_free(batch);
+}
+
+/* Reads --share. */
+static enum weir_status open_window(struct worker *worker,
+                                    const struct weir_service_options *options,
+                                    struct weir_error *err)
+{
+    char *end = NULL;
+    uint64_t bytes_max =
+        options->share != NULL ? strtoull(options->share, &end, 10) : WORKER_WINDOW_BYTES;
+    if (end != NULL && (end == options->share || *end != '\0'))
+        return weir_fail(err, WEIR_INVALID, "--share: expected a number of bytes, found '%s'",
+                         options->share);
+    preprocess_window_init(&worker->window, bytes_max, free_batch);
+    return WEIR_OK;
+}
+
 /* Reads --keep: the bytes of the cache, and how rows are compressed there: BYTES[:HOW]. */
 static enum weir_status open_kept(struct worker *worker, const struct weir_service_options *options,
                                   struct weir_error *err)
@@ -172,6 +194,8 @@ enum weir_status preprocess_worker_open(const struct weir_service_options *optio
     if (status == WEIR_OK)
         status = read_compression("--compress", options->compress, &worker->compression, err);
     if (status == WEIR_OK)
+        status = open_window(worker, options, err);
+    if (status == WEIR_OK)
         status = open_kept(worker, options, err);
     if (status == WEIR_OK)
         status = connect_peers(worker, options->socket_dir, err);
@@ -211,6 +235,7 @@ void preprocess_worker_close(void *state)
     weir_rpc_peer_close(worker->storage);
     preprocess_flow_drop_all(&worker->flow);
     preprocess_worker_free_discarded(worker);
+    preprocess_window_fini(&worker->window);
     preprocess_flow_fini(&worker->flow);
     preprocess_worker_tasks_close(worker);
     preprocess_layouts_free(worker->layouts);
