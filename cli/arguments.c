@@ -4,11 +4,14 @@
 #include "cli/erase_names.h"
 #include "core/base/bytes.h"
 #include "core/base/clock.h"
+#include "core/base/memory.h"
 #include "core/base/rng.h"
+#include "core/config/schema.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { UUID_BYTES = 16, LIMIT_MAX = 100000 };
 
@@ -106,6 +109,60 @@ json_t *cli_arguments_feed(const struct cli_call *call, struct weir_error *err)
     json_t *arguments = json_object();
     bool good = set_text(arguments, "dataset", call->operands[0]) &&
                 (call->operand_count == 1 || set_text(arguments, "consumer", call->operands[1]));
+    return finish(arguments, good, err);
+}
+
+/* The platform has a working directory of its own. In caller's memory; NULL: this one is gone. */
+static char *absolute(const char *path)
+{
+    if (path[0] == '/')
+        return weir_strdup(path);
+    WEIR_AUTO_FREE char *here = getcwd(NULL, 0);
+    return here == NULL ? NULL : weir_format("%s/%s", here, path);
+}
+
+/* "clicks@3": trigger 3 of pipeline clicks. */
+static enum weir_status read_set(const char *operand, json_t *arguments, struct weir_error *err)
+{
+    const char *at = strrchr(operand, '@');
+    size_t size = at != NULL ? (size_t)(at - operand) : strlen(operand);
+    int64_t trigger = 0;
+    if (at != NULL && !read_number(at + 1, INT64_MAX, &trigger))
+        return weir_fail(err, WEIR_INVALID,
+                         "'%.80s': expected PIPELINE, or PIPELINE@TRIGGER such as clicks@3",
+                         operand);
+    json_object_set_new(arguments, "pipeline", json_stringn(operand, size));
+    if (at != NULL)
+        json_object_set_new(arguments, "trigger", json_integer((json_int_t)trigger));
+    return WEIR_OK;
+}
+
+static enum weir_status check_materialize(const struct cli_call *call, json_t *arguments,
+                                          struct weir_error *err)
+{
+    uint64_t bytes = 0;
+    if (call->options.to == NULL || call->options.format == NULL)
+        return weir_fail(err, WEIR_INVALID,
+                         "materialize: expected --to DIR and --format FORMAT; weir materialize "
+                         "--help lists the formats");
+    if (call->options.shard_bytes != NULL &&
+        (!cfg_parse_size(call->options.shard_bytes, &bytes) || bytes > INT64_MAX))
+        return weir_fail(err, WEIR_INVALID, "--shard-bytes: expected a size such as 64MiB");
+    if (bytes > 0)
+        json_object_set_new(arguments, "shard_bytes", json_integer((json_int_t)bytes));
+    return read_set(call->operands[0], arguments, err);
+}
+
+json_t *cli_arguments_materialize(const struct cli_call *call, struct weir_error *err)
+{
+    json_t *arguments = json_object();
+    if (check_materialize(call, arguments, err) != WEIR_OK) {
+        json_decref(arguments);
+        return NULL; /* the status travels in err */
+    }
+    WEIR_AUTO_FREE char *to = absolute(call->options.to);
+    bool good = to != NULL && set_text(arguments, "to", to) &&
+                set_text(arguments, "format", call->options.format);
     return finish(arguments, good, err);
 }
 

@@ -47,6 +47,7 @@ struct cli_options {
     const char *client;
     bool accept_unsigned;
     const char *format;
+    const char *shard_bytes;
     bool follow;
     bool output;
     bool system;

@@ -15,6 +15,7 @@
 #include "cli/render.h"
 #include "cli/submit.h"
 #include "cli/watch.h"
+#include "core/wire/export_formats.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -159,6 +160,18 @@ static const struct weir_option EXPORT_OPTIONS[] = {
      OPTION(to)},
     WEIR_OPTION_END,
 };
+
+#define X(name, doc) #name ": " doc "; "
+static const struct weir_option MATERIALIZE_OPTIONS[] = {
+    {"to", "DIR",
+     "folder to write: a new one, whose parent is there; or the one in which the same export was begun",
+     OPTION(to)},
+    {"format", "FORMAT", EXPORT_FORMATS(X) "see docs/guides/materialize.md", OPTION(format)},
+    {"shard-bytes", "SIZE", "size from which a shard is complete, 1KiB to 1GiB (default: 64MiB)",
+     OPTION(shard_bytes)},
+    WEIR_OPTION_END,
+};
+#undef X
 
 static const struct weir_option CHECK_OPTIONS[] = {
     {"data", NULL,
@@ -321,6 +334,15 @@ static const struct cli_command COMMANDS[] = {
      .example = "weir sets --pipeline quickstart",
      .options = PIPELINE_OPTIONS, .topic = "sets", .arguments = cli_arguments_pipeline,
      .render = cli_render_sets},
+    {.words = "materialize", .operands = "PIPELINE[@TRIGGER]", .operands_min = 1, .operands_max = 1,
+     .summary = "write what the operators make of each sample of a trigger's set (default: the newest one) to a folder "
+                "that other tools read; interrupted, it goes on when asked again",
+     .example = "weir materialize quickstart@3 --to quickstart-3 --format mds",
+     .options = MATERIALIZE_OPTIONS, .topic = "materialize", .arguments = cli_arguments_materialize,
+     .follow = cli_follow_materialize, .render = cli_render_materialized, .exit_code = cli_exit_of_materialize},
+    {.words = "exports", .summary = "folders that sets were written to by weir materialize, and how far they are",
+     .example = "weir exports",
+     .topic = "exports", .render = cli_render_exports},
     {.words = "workers",
      .summary = "time that each worker has spent on each operator, and the stage that trainers wait for",
      .example = "weir workers",

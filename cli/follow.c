@@ -21,6 +21,7 @@ struct announced {
     char doing[200];
     size_t models_done;
     char trouble[1024];
+    int64_t next_ms; /* nothing is announced before */
 };
 
 /* A call that is asked until its answer says that all is over. */
@@ -221,6 +222,45 @@ enum weir_status cli_follow_doctor(struct cli_platform *platform, const struct c
                           .is_over = is_examined,
                           .tell = tell_examined};
     return poll_until_over(platform, query, answer, err);
+}
+
+/* ---- exports ---- */
+
+static bool is_exported(const json_t *answer)
+{
+    return strcmp(cli_text(answer, "state"), "open") != 0;
+}
+
+/* A line a second at most. */
+static void tell_exported(const json_t *answer, struct announced *announced)
+{
+    char line[sizeof(announced->doing)];
+    long long samples = (long long)cli_number(answer, "samples");
+    if (weir_now_ms() < announced->next_ms || samples == 0)
+        return;
+    (void)snprintf(line, sizeof(line), "%lld of %lld samples", samples,
+                   (long long)cli_number(answer, "set"));
+    if (is_news(announced->doing, sizeof(announced->doing), line))
+        (void)fprintf(stderr, "export %lld: %s\n", (long long)cli_number(answer, "export"), line);
+    announced->next_ms = weir_now_ms() + TELL_MS;
+}
+
+enum weir_status cli_follow_materialize(struct cli_platform *platform, const struct cli_call *call,
+                                        json_t **answer, struct weir_error *err)
+{
+    json_int_t number = (json_int_t)cli_number(*answer, "export");
+    bool is_own = cli_platform_is_own(platform);
+    struct query query = {.call = "exports",
+                          .which = json_pack("{sI}", "export", number),
+                          .is_over = is_exported,
+                          .tell = tell_exported};
+    enum weir_status status = poll_until_over(platform, query, answer, err);
+    (void)call;
+    return status == WEIR_OK
+               ? WEIR_OK
+               : weir_error_wrap(err, status, "export %lld %s", (long long)number,
+                                 is_own ? "rests until the same command goes on with it"
+                                        : "goes on by itself (weir exports)");
 }
 
 /* ---- pipelines ---- */

@@ -13,6 +13,8 @@ enum { CLI_FINDINGS_MAX = 10000 };
 cli_follow_fn cli_follow_verify;
 /* Asks doctor until all is examined; what is examined goes to stderr. */
 cli_follow_fn cli_follow_doctor;
+/* Until the export is done, or has failed; who interrupts it only stops looking. */
+cli_follow_fn cli_follow_materialize;
 /* Puts the file that the platform has written where it is wanted. */
 cli_follow_fn cli_follow_export;
 

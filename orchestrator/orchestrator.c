@@ -83,11 +83,14 @@ static void furnish(struct orchestrator *orch, const struct orchestrator_options
         .budgets = options->budgets,
         .are_held = options->hold,
     };
+    orch->exports = (struct exports){
+        .context = &orch->context, .runs = &orch->runs, .pipelines = &orch->pipelines};
     orch->topics = (struct topics){
         .context = &orch->context,
         .runs = &orch->runs,
         .evaluators = &orch->evaluators,
         .pipelines = &orch->pipelines,
+        .exports = &orch->exports,
         .started_ms = weir_now_ms(),
     };
 }
@@ -124,6 +127,8 @@ enum weir_status orchestrator_open(struct weir_loop *loop,
         status = orchestrator_runs_sweep(&orch->runs, err);
     if (status == WEIR_OK)
         status = orchestrator_pipelines_load(&orch->pipelines, err);
+    if (status == WEIR_OK && !options->hold)
+        status = orchestrator_exports_load(&orch->exports, err);
     if (status == WEIR_OK)
         status =
             orchestrator_erasures_load(&orch->pipelines, options->cluster, &orch->erasures, err);
@@ -140,6 +145,7 @@ void orchestrator_close(struct orchestrator *orch)
     /* No round of the loop may come between: calls own what the erasures that wait to be noted point to. */
     orchestrator_topics_free(&orch->topics);
     orchestrator_erasures_free(orch->erasures);
+    orchestrator_exports_free(&orch->exports);
     orchestrator_pipelines_free(&orch->pipelines);
     orchestrator_runs_free(&orch->runs);
     orchestrator_arbiter_free(orch->runs.arbiter);

@@ -5,6 +5,7 @@
 #define ORCHESTRATOR_ORCHESTRATOR_H
 
 #include "orchestrator/context/context.h"
+#include "orchestrator/exports/exports.h"
 #include "orchestrator/topics/topic.h"
 
 struct receipt_key_order;
@@ -31,6 +32,7 @@ struct orchestrator {
     struct runs runs;
     struct evaluators evaluators;
     struct pipelines pipelines;
+    struct exports exports;
     struct erasures *erasures;
     struct topics topics;
     uint64_t session;

@@ -88,7 +88,7 @@ static enum weir_status configure(struct weir_client *client,
     client->open_timeout_ms = trainer_options_timeout_ms(options);
     client->task = options->task;
     client->keeps_digests = trainer_options_digests(options);
-    if (client->task != NULL && !trainer_client_learns(client) && client->begun_samples > 0)
+    if (trainer_client_gathers(client) && client->begun_samples > 0)
         return weir_fail(err, WEIR_INVALID,
                          "mode %s begins at the beginning: what was said of the batches in "
                          "weir_client_options.state is lost",

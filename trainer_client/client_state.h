@@ -115,6 +115,8 @@ enum weir_status trainer_client_fail_over(const struct weir_client *client,
 /* ---- outputs.c ---- */
 
 bool trainer_client_learns(const struct weir_client *client);
+/* True in modes that say something of every sample, which is gathered in memory until the end. */
+bool trainer_client_gathers(const struct weir_client *client);
 /* Makes what a training has said so far durable: it may be ahead of a checkpoint that follows, never behind it, as a
  * batch that comes again is said again. */
 enum weir_status trainer_client_save_reported(struct weir_client *client,

@@ -43,6 +43,11 @@ bool trainer_client_learns(const struct weir_client *client)
     return client->task != NULL && strcmp(client->task->mode, "train") == 0;
 }
 
+bool trainer_client_gathers(const struct weir_client *client)
+{
+    return client->task != NULL && !trainer_client_learns(client) && kind_of(client->task) != 0;
+}
+
 /* Files of the ranks stand beside each other: "outputs", "outputs-1", … */
 static char *path_of_rank(const struct weir_client *client, const char *name, uint32_t rank)
 {
@@ -162,11 +167,10 @@ void trainer_client_remove_reported(const struct weir_client *client)
         weir_log(WEIR_LOG_WARN, "state not removed", "file=%s errno=%d", path, errno);
 }
 
-/* Modes that use a model say something of each sample. */
 static enum weir_status check_complete(const struct weir_client *client, uint64_t delivered,
                                        struct weir_error *err)
 {
-    if (trainer_client_learns(client) || client->outputs >= delivered)
+    if (!trainer_client_gathers(client) || client->outputs >= delivered)
         return WEIR_OK;
     return weir_fail(err, WEIR_INVALID,
                      "outputs: found those of %llu samples, expected %llu: say "
@@ -180,7 +184,7 @@ enum weir_status trainer_client_write_outputs(struct weir_client *client, uint64
     struct collector *collector = &client->collector;
     enum weir_status status = check_complete(client, delivered, err);
 
-    if (collector->width == 0 && !trainer_client_learns(client))
+    if (collector->width == 0 && trainer_client_gathers(client))
         collector->width = client->task->outputs; /* of no samples at all */
     if (collector->width == 0 && trainer_client_learns(client) && client->task->reports)
         collector->width = SCORES;

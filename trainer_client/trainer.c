@@ -45,6 +45,7 @@ static void clear(struct trainer *trainer)
     free(trainer->values);
     weir_yaml_free(trainer->origin_options);
     weir_model_file_fini(&trainer->origin);
+    trainer_export_mode_fini(&trainer->exporting);
     trainer_run_order_fini(&trainer->order);
     *trainer = (struct trainer){
         .loop = trainer->loop,
@@ -86,6 +87,8 @@ static enum weir_status finish(struct trainer *trainer, struct weir_error *err)
         .loss = progress->loss_count > 0.0 ? progress->loss_sum / progress->loss_count : 0.0,
     };
     enum weir_status status = has_model && !trainer->is_stored ? store(trainer, err) : WEIR_OK;
+    if (status == WEIR_OK && trainer->mode->end != NULL)
+        status = trainer->mode->end(trainer, err);
     if (status != WEIR_OK)
         return status;
     enum weir_client_status finished =
@@ -137,17 +140,8 @@ static enum weir_status work(struct trainer *trainer, struct weir_error *err)
     if (got != WEIR_CLIENT_OK)
         return from_client(&error, err);
     enum weir_status status = take(trainer, batch, err);
-    if (status != WEIR_OK)
-        return status;
-    if (trainer->mode->learns &&
-        weir_client_metric(trainer->client, "loss", trainer->recent_loss, &error) != WEIR_CLIENT_OK)
-        return from_client(&error, err);
-    int64_t now_ms = weir_now_ms();
-    if (!trainer->mode->learns || now_ms < trainer->checkpoint_ms)
-        return WEIR_OK;
-    status = trainer_checkpoint(trainer, err);
-    trainer->checkpoint_ms =
-        trainer_training_next_checkpoint_ms(&trainer->order.training, now_ms, weir_now_ms());
+    if (status == WEIR_OK && trainer->mode->keep != NULL)
+        status = trainer->mode->keep(trainer, err);
     return status;
 }
 
@@ -186,6 +180,8 @@ static enum weir_status begin(struct trainer *trainer, struct weir_client_task *
         return weir_fail(err, WEIR_UNSUPPORTED, "mode %s is a matter of program '%s'",
                          trainer->order.task->mode, trainer->order.training.keys.program);
     status = trainer_restore(trainer, err);
+    if (status == WEIR_OK && trainer->mode->begin != NULL)
+        status = trainer->mode->begin(trainer, err);
     trainer->width = trainer->mode->width(trainer);
     if (status == WEIR_OK)
         status = open_client(trainer, err);

@@ -6,10 +6,26 @@
 
 #include "core/loop/loop.h"
 #include "core/wire/model_file.h"
+#include "trainer_client/exports/export.h"
 #include "trainer_client/learner.h"
 #include "trainer_client/run_order.h"
 
 #include <weir/client.h>
+
+/* Options of a task of mode `export`, as the orchestrator says them. */
+struct exporting_options {
+    const char *to;
+    const char *format;
+    uint64_t shard_bytes;
+};
+
+/* An export under way. */
+struct exporting {
+    struct weir_yaml *document; /* that the options are borrowed from */
+    struct exporting_options options;
+    struct export export;
+    struct weir_buf state; /* of the client, after the newest complete shard */
+};
 
 struct trainer {
     struct weir_loop *loop;
@@ -28,6 +44,7 @@ struct trainer {
         origin; /* what the learner was restored from: its options are read from it */
     struct weir_yaml *origin_options;
     _Alignas(16) uint8_t origin_model_options[MODEL_OPTIONS_MAX];
+    struct exporting exporting; /* of mode export */
     struct weir_model_progress progress;
     double recent_loss; /* moving mean, for people */
     uint32_t width;     /* numbers that the mode says of each sample; 0: none, or not known yet */
@@ -50,6 +67,11 @@ struct run_mode {
     uint32_t (*width)(const struct trainer *trainer);
     enum weir_status (*take)(struct trainer *trainer, const struct weir_batch *batch,
                              struct weir_error *err);
+    /* Optional: goes on with what an earlier session left; after each batch, makes durable what is to be; after the
+     * last one, as often as the run is told to be finished. */
+    enum weir_status (*begin)(struct trainer *trainer, struct weir_error *err);
+    enum weir_status (*keep)(struct trainer *trainer, struct weir_error *err);
+    enum weir_status (*end)(struct trainer *trainer, struct weir_error *err);
 };
 const struct run_mode *trainer_run_mode_find(const char *name); /* NULL: there is none */
 
@@ -67,6 +89,21 @@ enum weir_status trainer_check_batch(struct trainer *trainer, const struct weir_
 enum weir_status trainer_checkpoint(struct trainer *trainer, struct weir_error *err) WEIR_MUST_USE;
 /* Writes DIRECTORY/model. */
 enum weir_status trainer_store(struct trainer *trainer, struct weir_error *err) WEIR_MUST_USE;
+
+/* ---- trainer_export.c: the mode `export`, which learns nothing and writes a folder (exports/export.h) ---- */
+
+/* Goes on after the shards that an earlier session completed, or removes what one left. Sets trainer->progress. */
+enum weir_status trainer_export_mode_begin(struct trainer *trainer,
+                                           struct weir_error *err) WEIR_MUST_USE;
+enum weir_status trainer_export_mode_take(struct trainer *trainer, const struct weir_batch *batch,
+                                          struct weir_error *err) WEIR_MUST_USE;
+/* Completes the shard when it is full, and commits. */
+enum weir_status trainer_export_mode_keep(struct trainer *trainer,
+                                          struct weir_error *err) WEIR_MUST_USE;
+/* Completes the last shard, and closes the folder; may be repeated. */
+enum weir_status trainer_export_mode_end(struct trainer *trainer,
+                                         struct weir_error *err) WEIR_MUST_USE;
+void trainer_export_mode_fini(struct exporting *exporting);
 
 /* ---- trainer.c ---- */
 

@@ -1,7 +1,8 @@
 /* The modes of a run: train makes a model; evaluate and predict say what it predicts, score what
  * each sample costs and how steeply, gradient in which direction, embed where each sample lies. features
- * says what the operators made of each, without a model. */
+ * says what the operators made of each, without a model; export writes that to a folder. */
 #include "core/base/bytes.h"
+#include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "trainer_client/features.h"
 #include "trainer_client/trainer.h"
@@ -163,14 +164,36 @@ static enum weir_status take_features(struct trainer *trainer, const struct weir
     return say(trainer, batch, features, err);
 }
 
+/* Checkpoints by the clock. */
+static enum weir_status keep_train(struct trainer *trainer, struct weir_error *err)
+{
+    struct weir_client_error error;
+    int64_t now_ms = weir_now_ms();
+
+    if (weir_client_metric(trainer->client, "loss", trainer->recent_loss, &error) != WEIR_CLIENT_OK)
+        return weir_fail(err, (enum weir_status)error.status, "%s", error.text);
+    if (now_ms < trainer->checkpoint_ms)
+        return WEIR_OK;
+    enum weir_status status = trainer_checkpoint(trainer, err);
+    trainer->checkpoint_ms =
+        trainer_training_next_checkpoint_ms(&trainer->order.training, now_ms, weir_now_ms());
+    return status;
+}
+
 static const struct run_mode MODES[] = {
-    {"train", true, true, WEIR_OUTPUT_SCORES, width_reported, take_train},
-    {"evaluate", false, true, WEIR_OUTPUT_PREDICTIONS, width_outputs, take_predict},
-    {"predict", false, true, WEIR_OUTPUT_PREDICTIONS, width_outputs, take_predict},
-    {"score", false, true, WEIR_OUTPUT_SCORES, width_scores, take_score},
-    {"gradient", false, true, WEIR_OUTPUT_GRADIENTS, width_outputs, take_gradient},
-    {"embed", false, true, WEIR_OUTPUT_EMBEDDINGS, width_embedding, take_embed},
-    {"features", false, false, WEIR_OUTPUT_EMBEDDINGS, width_unknown, take_features},
+    {"train", true, true, WEIR_OUTPUT_SCORES, width_reported, take_train, NULL, keep_train, NULL},
+    {"evaluate", false, true, WEIR_OUTPUT_PREDICTIONS, width_outputs, take_predict, NULL, NULL,
+     NULL},
+    {"predict", false, true, WEIR_OUTPUT_PREDICTIONS, width_outputs, take_predict, NULL, NULL,
+     NULL},
+    {"score", false, true, WEIR_OUTPUT_SCORES, width_scores, take_score, NULL, NULL, NULL},
+    {"gradient", false, true, WEIR_OUTPUT_GRADIENTS, width_outputs, take_gradient, NULL, NULL,
+     NULL},
+    {"embed", false, true, WEIR_OUTPUT_EMBEDDINGS, width_embedding, take_embed, NULL, NULL, NULL},
+    {"features", false, false, WEIR_OUTPUT_EMBEDDINGS, width_unknown, take_features, NULL, NULL,
+     NULL},
+    {"export", false, false, 0, width_unknown, trainer_export_mode_take, trainer_export_mode_begin,
+     trainer_export_mode_keep, trainer_export_mode_end},
 };
 
 const struct run_mode *trainer_run_mode_find(const char *name)

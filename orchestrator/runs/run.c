@@ -48,6 +48,7 @@ static void free_run(struct run *run)
     weir_arena_free(run->arena);
     free(run->directory);
     free(run->start_from);
+    free(run->options);
     free(run->metrics);
     orchestrator_run_outcome_clear(&run->outcome);
     orchestrator_run_part(run);
@@ -143,12 +144,20 @@ void orchestrator_runs_free(struct runs *runs)
 
 /* ---- the trainer ---- */
 
+bool orchestrator_run_is_export(const struct run *run)
+{
+    return strcmp(run->mode, "export") == 0;
+}
+
 /* Nobody's program is needed to see what the operators made of samples. */
 const char *orchestrator_run_program(const struct run *run)
 {
     const char *program = run->outline.config->program;
 
-    return program[0] == '\0' || strcmp(run->mode, "features") == 0 ? NULL : program;
+    return program[0] == '\0' || strcmp(run->mode, "features") == 0 ||
+                   orchestrator_run_is_export(run)
+               ? NULL
+               : program;
 }
 
 struct orchestrator_trainer orchestrator_run_trainer(const struct run *run)
@@ -190,7 +199,9 @@ static void start_trainer(struct run *run)
     enum weir_status status =
         DB_RUN(run->context->db, Q_run_started, NULL, &err, DB_I64(run->number),
                DB_I64(weir_now_wall_us()), DB_I64(run->outline.config->gpus));
-    if (status == WEIR_OK && !orchestrator_warm_give(run->runs->warm, run))
+    /* Where an idle trainer may write was settled when it was started. */
+    if (status == WEIR_OK &&
+        (orchestrator_run_is_export(run) || !orchestrator_warm_give(run->runs->warm, run)))
         status = orchestrator_run_launch(run, &err);
     if (status == WEIR_EXISTS) { /* one is just ending */
         orchestrator_run_schedule(run, ORCHESTRATOR_AGAIN_MS, orchestrator_run_begin);

@@ -52,13 +52,14 @@ struct runs {
 struct run_wanted {
     struct pipeline_outline pipeline;
     const char *purpose; /* unique per pipeline: "train/3" */
-    const char *mode;    /* train, evaluate, predict */
+    const char *mode;    /* train, evaluate, predict, export */
     int64_t trigger;
     const char *set_digest;
     const char *set_path;
     uint64_t epochs;
     uint64_t seed;
     const char *base_model; /* id, or NULL: initial weights */
+    const char *options;    /* of the task, as JSON; NULL: those of the pipeline's program */
 };
 
 /* Reads the columns cpu_ns, worker_cpu_ns, bytes_read, bytes_sent and gpu_ns. */
@@ -117,6 +118,9 @@ struct run_progress {
 };
 bool orchestrator_run_progress(const struct runs *runs, int64_t pipeline,
                                struct run_progress *ret_progress);
+/* The same of one run. */
+bool orchestrator_run_progress_of(const struct runs *runs, int64_t number,
+                                  struct run_progress *ret_progress);
 
 /* Messages of trainers: answers run_request, run_beat, run_done, and, at once or later, run_next. */
 void orchestrator_run_assign(struct runs *runs, struct weir_request *request);

@@ -39,6 +39,7 @@ void orchestrator_run_tell(const struct run *run, struct weir_rpc_server *server
     const char *slices[WEIR_OUTPUTS_SLICES_MAX];
     WEIR_AUTO_BUF options = {0};
     WEIR_AUTO_BUF in_batch = {0};
+    bool is_export = orchestrator_run_is_export(run);
     weir_yaml_print_json(run->outline.config->program_options, &options);
     cfg_batch_then_sample_print_json(&run->outline.config->in_batch, &in_batch);
     struct msg_run_is answer = {
@@ -53,11 +54,11 @@ void orchestrator_run_tell(const struct run *run, struct weir_rpc_server *server
         .classes = {.at = run->classes, .count = run->class_count},
         .label_kind = run->label_kind,
         .outputs = orchestrator_run_outputs(run),
-        .group = run->outline.config->group,
-        .slices = slices_of(run, slices),
+        .group = is_export ? "" : run->outline.config->group, /* that has all tensors */
+        .slices = is_export ? (struct weir_strs){.count = 0} : slices_of(run, slices),
         .reports = run->outline.config->reports,
         .digests = run->outline.config->digests || run->runs->keep_digests,
-        .options = weir_buf_text(&options),
+        .options = run->options != NULL ? run->options : weir_buf_text(&options),
         .token = run->token,
         .batch_then_sample = weir_buf_text(&in_batch),
     };
@@ -267,6 +268,17 @@ void orchestrator_run_finished(struct runs *runs, struct weir_request *request)
     }
     note_done(run, member, done, request);
     orchestrator_run_settle(run);
+}
+
+bool orchestrator_run_progress_of(const struct runs *runs, int64_t number,
+                                  struct run_progress *ret_progress)
+{
+    const struct run *run = orchestrator_run_find(runs, number);
+
+    if (run == NULL || run->progress.number == 0)
+        return false;
+    *ret_progress = run->progress;
+    return true;
 }
 
 bool orchestrator_run_progress(const struct runs *runs, int64_t pipeline,

@@ -164,6 +164,8 @@ enum weir_status orchestrator_run_start(struct runs *runs, const struct run_want
         return weir_fail(err, WEIR_UNAVAILABLE, "run %lld is in work for somebody else",
                          (long long)number);
     }
+    free(run->options);
+    run->options = wanted->options != NULL ? weir_strdup(wanted->options) : NULL;
     run->outline = outline;
     run->done = done;
     run->owner = owner;

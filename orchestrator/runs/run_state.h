@@ -24,6 +24,7 @@ struct run {
     int64_t pipeline;
     struct pipeline_outline outline; /* the same */
     int64_t trigger;
+    char *options; /* of its task, as JSON; NULL: those of the pipeline's program */
     const char *purpose, *mode, *set_digest, *set_path, *base_model;
     int64_t clean_epoch;
     uint64_t epochs, seed;
@@ -91,6 +92,8 @@ int64_t orchestrator_run_bill_ns(struct runs *runs, int64_t number);
 void orchestrator_run_release_slot(struct runs *runs, int64_t number);
 /* Name of the user's program that does it; NULL: the built-in one does. Borrowed. */
 const char *orchestrator_run_program(const struct run *run);
+/* True of one whose samples are written to a folder. */
+bool orchestrator_run_is_export(const struct run *run);
 /* Its trainer, as a process is made for it. Texts are borrowed. */
 struct orchestrator_trainer orchestrator_run_trainer(const struct run *run);
 /* Answers a trainer that asks what to do. */

@@ -9,6 +9,7 @@
 #include <jansson.h>
 #include <sys/queue.h>
 
+struct exports;
 struct rehearsal;
 struct erase_requests;
 
@@ -18,6 +19,7 @@ struct topics {
     struct runs *runs;
     struct evaluators *evaluators;
     struct pipelines *pipelines;
+    struct exports *exports;
     struct erasures *erasures;
     struct weir_rpc_server *server; /* of all messages to the orchestrator */
     LIST_HEAD(, topic_call) calls;
@@ -125,7 +127,8 @@ topic_fn orchestrator_topic_status, orchestrator_topic_datasets, orchestrator_to
     orchestrator_topic_events, orchestrator_topic_output, orchestrator_topic_stop,
     orchestrator_topic_push, orchestrator_topic_doctor, orchestrator_topic_feed_list,
     orchestrator_topic_feed_forget, orchestrator_topic_sets, orchestrator_topic_workers,
-    orchestrator_topic_plan, orchestrator_topic_cache, orchestrator_topic_cache_drop;
+    orchestrator_topic_materialize, orchestrator_topic_exports, orchestrator_topic_plan,
+    orchestrator_topic_cache, orchestrator_topic_cache_drop;
 topic_fn orchestrator_topic_submit, orchestrator_topic_apply, orchestrator_topic_list,
     orchestrator_topic_standing, orchestrator_topic_pause, orchestrator_topic_resume,
     orchestrator_topic_remove, orchestrator_topic_rerun;

@@ -51,6 +51,8 @@ static const struct topic {
     {"feed_list", orchestrator_topic_feed_list},
     {"feed_forget", orchestrator_topic_feed_forget},
     {"sets", orchestrator_topic_sets},
+    {"materialize", orchestrator_topic_materialize},
+    {"exports", orchestrator_topic_exports},
     {"workers", orchestrator_topic_workers},
     {"plan", orchestrator_topic_plan},
     {"cache", orchestrator_topic_cache},

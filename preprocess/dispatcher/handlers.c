@@ -347,7 +347,6 @@ static void on_client_open(void *state, struct weir_request *request)
         return;
     }
     const struct preprocess_geometry *geometry = &entry->plan.geometry;
-    const struct preprocess_batch *batch = &entry->plan.options.batch;
     WEIR_AUTO_BUF begun = {0};
     if (opened.attempt != 0) /* they have leases by the time that its credit comes */
         preprocess_dispatcher_hint(dispatcher, entry->number);
@@ -362,7 +361,7 @@ static void on_client_open(void *state, struct weir_request *request)
         .batches_per_epoch = geometry->batches_per_epoch,
         .batch_samples = geometry->batch_samples,
         .group_batches = geometry->group_batches,
-        .deterministic = batch->order == PREPROCESS_DETERMINISTIC,
+        .deterministic = entry->plan.in_order,
         .workers = preprocess_dispatcher_endpoints(dispatcher, entry->number, request->arena),
         .fitted = weir_buf_view(&entry->fitted),
         .last_dropped = geometry->last == PREPROCESS_LAST_DROP,

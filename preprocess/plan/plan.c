@@ -38,6 +38,8 @@ static void plan_delivery(const struct preprocess_order_form *form, struct prepr
     const struct preprocess_batch *batch = &plan->options.batch;
     bool trains = weir_str_equal(form->mode, "train");
     plan->trains = trains;
+    plan->in_order =
+        batch->order == PREPROCESS_DETERMINISTIC || weir_str_equal(form->mode, "export");
     plan->seed = form->seed;
     enum preprocess_last last = trains ? (enum preprocess_last)batch->last : PREPROCESS_LAST_SHORT;
     enum preprocess_shuffle shuffle =

@@ -1,0 +1,125 @@
+"""What the operators make of each sample of a trigger's set, as folders that NumPy and others read: every sample once, though the
+writer and the platform are killed at every step; and such folders are data sets again."""
+
+import json
+import re
+import threading
+
+import numpy as np
+from weirlab import Lab, faulty, kill, run_tests, serve, served
+
+from folders import READERS  # isort: skip  (weirlab sets the path)
+
+SAMPLES, EVERY = 1200, 600
+PIPELINE = """\
+pipeline: {{name: lab, mode: replay}}
+datasets:
+  - name: notes
+    source:  {{path: {data}, format: jsonl, include: "*.jsonl", import: copy, on_erase: scrub}}
+    time:    {{from: field, field: ts}}
+    label:   {{field: label, classes: [work, spam]}}
+    subject: {{field: user}}
+trigger:   {{policy: amount, samples: {every}}}
+selection: {{policy: new_data}}
+preprocess:
+  operators:
+    - {{op: json_fields, fields: [amount, size], as: numbers}}
+    - {{op: json_text, field: text}}
+    - {{op: tokenize_words, max_tokens: 100}}
+    - {{op: tokenize_hash, buckets: 4096}}
+  batch: {{samples: 32, last: short, shuffle: full, order: relaxed}}
+training: {{model: text_bag, loss: logistic, epochs: {epochs}, seed: 1}}
+deletion:  {{policy: keep}}
+"""
+
+
+def finished_lab():
+    lab = Lab(samples=SAMPLES, every=EVERY, epochs=1, pipeline=PIPELINE)
+    lab.records = [record | {"amount": i * 0.5, "size": i % 7} for i, record in enumerate(lab.records)]
+    for path in (lab.folder / "stream").glob("*.jsonl"):
+        path.unlink()
+    (lab.folder / "stream/a.jsonl").write_text("".join(json.dumps(record) + "\n" for record in lab.records))
+    lab.run().finish()
+    lab.out = lab.folder / "out"
+    lab.out.mkdir()
+    lab.out.chmod(0o777)
+    return lab
+
+
+def materialize(lab, which, name, form, *more):
+    said = lab.weir("materialize", which, "--to", lab.out / name, "--format", form, "--json", *more)
+    return json.loads(said)
+
+
+def check_rows(lab, rows, first):
+    """Rows of the records from `first` on, in their order, each once."""
+    assert [int(row["id"]) & 0xFFFF for row in rows] == list(range(first, first + EVERY)), len(rows)
+    for row in rows:
+        record = lab.records[int(row["id"]) & 0xFFFF]
+        assert row["label"] == ["work", "spam"].index(record["label"]) and row["weight"] == 1, row
+        assert np.array_equal(row["numbers"], np.float32([record["amount"], record["size"]])), row
+        assert len(row["tokens"]) == len(record["text"].split()), (row, record)
+
+
+def assert_gone_on(lab):
+    """A writer that was started again went on after the shards that were complete."""
+    said = "".join(path.read_text() for path in lab.data_dir.glob("log/trainer*.log"))
+    before = [int(number) for number in re.findall(r'run begins.*mode=export samples_before=(\d+)', said)]
+    assert any(before) and before == sorted(before), (before, said)
+
+
+def await_state(lab, number, state):
+    while True:
+        one = next(e for e in json.loads(lab.weir("exports", "--json"))["exports"] if e["export"] == number)
+        if one["state"] == state:
+            return one
+        assert one["state"] == "open", one
+        threading.Event().wait(0.1)  # nothing else tells
+
+
+def test_folders_hold_every_sample_once_whoever_is_killed():
+    lab = finished_lab()
+    with faulty("export.shard=!3"), served(lab):  # each writer dies at its third shard, before that is in its state
+        done = materialize(lab, "lab@1", "a", "mds", "--shard-bytes", "16KiB")
+        assert done["state"] == "done" and done["samples"] == done["set"] == EVERY, done
+        check_rows(lab, READERS["mds"](lab.out / "a"), 0)
+        assert_gone_on(lab)
+        assert "of lab@1: done" in lab.weir("materialize", "lab@1", "--to", lab.out / "a", "--format", "mds"), "once is enough"
+    with faulty("export.state=!2"), served(lab):  # … and here before that is committed
+        materialize(lab, "lab", "b", "npy", "--shard-bytes", "20KiB")
+        check_rows(lab, READERS["npy"](lab.out / "b"), EVERY)
+    assert {path.suffix for path in (lab.out / "b").iterdir()} == {".npy"}, "nothing is left over"
+
+    server = serve(lab)
+    waiting = lab.begin("materialize", "lab", "--to", str(lab.out / "c"), "--format", "mds", "--shard-bytes", "1KiB")
+    while not list((lab.out / "c").glob("*.mds")):
+        threading.Event().wait(0.01)  # nothing else tells
+    kill(lab.data_dir, "trainer")
+    assert kill(lab.data_dir, "orchestrator")
+    server.wait()
+    waiting.wait()
+    with served(lab):
+        one = await_state(lab, 3, "done")
+        check_rows(lab, READERS["mds"](lab.out / "c"), EVERY)
+        assert one["samples"] == EVERY and one["trigger"] == 2, one
+        check_refusals(lab)
+    lab.remove()
+
+
+def check_refusals(lab):
+    for words, said in (
+            (("lab@9", "--to", "x", "--format", "mds"), "there is no set of that trigger"),
+            (("lab@x", "--to", "x", "--format", "mds"), "expected PIPELINE, or PIPELINE@TRIGGER"),
+            (("lab", "--to", "x"), "expected --to DIR and --format FORMAT"),
+            (("lab", "--to", lab.out / "x", "--format", "zip"), "expected one of mds npy, found 'zip'"),
+            (("lab", "--to", lab.out / "y/z", "--format", "mds"), "its parent is expected to be there"),
+            (("lab", "--to", lab.out, "--format", "mds"), "is not empty: expected a new folder"),
+            (("lab", "--to", lab.out / "a", "--format", "mds"), "is not empty: expected a new folder"),
+            (("lab", "--to", lab.data_dir / "sets", "--format", "mds"), "lies in the data directory"),
+    ):
+        done = lab.ask("materialize", *words)
+        assert done.returncode != 0 and said in done.stderr, (words, done)
+
+
+if __name__ == "__main__":
+    run_tests(globals())
