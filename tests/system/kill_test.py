@@ -7,6 +7,7 @@ import threading
 from weirlab import PIPELINE, Lab, assert_clean_audits, outcome
 
 KILLS = 10
+RETRIES = 20  # of a training, by default: one that dies more often fails, and with it the pipeline
 DIGESTED = PIPELINE.replace("epochs: {epochs},", "epochs: {epochs}, digests: true,")
 VICTIMS = ["worker-1", "dispatcher", "selector", "storage", "trainer", "postgres", "orchestrator"]
 
@@ -61,7 +62,7 @@ def main():
             runs += 1
             data_dir = lab.folder / f"{victim}-{runs}"
             if victim == "trainer":
-                hit, events = killed_trainers(lab, data_dir, draw, kills - done, undisturbed.pause_s())
+                hit, events = killed_trainers(lab, data_dir, draw, min(kills - done, RETRIES), undisturbed.pause_s())
             else:
                 hit, events = killed_run(lab, data_dir, victim, draw, kills - done)
             assert hit, f"{victim}: never found alive"
