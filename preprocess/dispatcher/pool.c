@@ -85,11 +85,19 @@ static bool is_past(const struct pool_worker *worker, uint64_t session)
     return false;
 }
 
+/* True when another session has the slot, and lives: which of two is the later one cannot be told, so the one that goes
+ * on beating is in the end. */
+static bool is_replaced(const struct pool_worker *worker, uint64_t session, int64_t now_ms)
+{
+    return worker->session != session && is_past(worker, session) &&
+           now_ms - worker->heard_ms < POOL_SILENT_MS;
+}
+
 int preprocess_pool_hear(struct pool *pool, const struct pool_beat *beat, int64_t now_ms,
                          bool *ret_known)
 {
     int slot = find(pool, beat->name);
-    if (slot < 0 || is_past(&pool->worker[slot], beat->session))
+    if (slot < 0 || is_replaced(&pool->worker[slot], beat->session, now_ms))
         return -1;
     struct pool_worker *worker = &pool->worker[slot];
     if (worker->left && worker->session == beat->session)

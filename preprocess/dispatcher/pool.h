@@ -61,7 +61,7 @@ struct pool_beat {
 };
 
 void preprocess_pool_fini(struct pool *pool);
-/* Notes a beat and returns the slot, or -1: the beat is of a session that was replaced, or there is
+/* Notes a beat and returns the slot, or -1: the beat is of a session that was replaced by one that lives, or there is
  * no slot left. `*ret_known` is false for the first beat of a session. */
 int preprocess_pool_hear(struct pool *pool, const struct pool_beat *beat, int64_t now_ms,
                          bool *ret_known);

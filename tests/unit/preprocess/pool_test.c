@@ -32,6 +32,23 @@ static void a_restarted_worker_replaces_its_former_self(void **state)
     free(pool);
 }
 
+/* A beat of the former process that comes after those of the new one takes the slot; it is the last of its kind. */
+static void who_goes_on_beating_gets_its_slot_back(void **state)
+{
+    (void)state;
+    struct pool pool = {0};
+    bool known;
+    assert_int_equal(hear(&pool, "worker-1", 7, 0, &known), 0);
+    assert_int_equal(hear(&pool, "worker-1", 5, 10, &known), 0);
+    assert_int_equal(hear(&pool, "worker-1", 7, 10 + POOL_SILENT_MS - 1, &known), -1);
+    assert_int_equal(hear(&pool, "worker-1", 7, 10 + POOL_SILENT_MS, &known), 0);
+    assert_false(known);
+    assert_int_equal(hear(&pool, "worker-1", 7, 20 + POOL_SILENT_MS, &known), 0);
+    assert_true(known);
+    assert_int_equal(hear(&pool, "worker-1", 5, 30 + POOL_SILENT_MS, &known), -1);
+    preprocess_pool_fini(&pool);
+}
+
 static void a_silent_worker_is_not_shown(void **state)
 {
     (void)state;
@@ -131,6 +148,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_restarted_worker_replaces_its_former_self),
+        cmocka_unit_test(who_goes_on_beating_gets_its_slot_back),
         cmocka_unit_test(a_silent_worker_is_not_shown),
         cmocka_unit_test(who_leaves_is_not_shown_until_it_is_back),
         cmocka_unit_test(thousands_beat_less_often_and_lease_for_longer),
