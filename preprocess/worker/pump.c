@@ -88,8 +88,8 @@ static bool fails_run(struct worker *worker, struct worker_job *job,
     return job->plan.options.on_error.action == CFG_ON_ERROR_FAIL;
 }
 
-/* It waits until its consumer can be sent it. */
-static void wait_for_credit(struct worker *worker, const struct worker_make *what,
+/* It waits until its consumer can be sent it. False when nobody wants it any more. */
+static bool wait_for_credit(struct worker *worker, const struct worker_make *what,
                             struct worker_batch *batch)
 {
     batch->made_ns = weir_now_ns();
@@ -101,8 +101,10 @@ static void wait_for_credit(struct worker *worker, const struct worker_make *wha
         .id_count = batch->samples,
         .payload = batch,
     };
-    if (!preprocess_flow_made(&worker->flow, &ready))
+    bool is_wanted = preprocess_flow_made(&worker->flow, &ready);
+    if (!is_wanted)
         preprocess_batch_free(batch);
+    return is_wanted;
 }
 
 /* Has others find it, too, unless a sample has failed: each job is to know why. */
@@ -112,7 +114,7 @@ static void keep(struct worker *worker, const struct worker_make *what,
     if (batch->failed == 0)
         preprocess_sharing_give(worker, preprocess_flow_lease(&worker->flow, what->fence), sharing,
                                 what->batch, batch);
-    wait_for_credit(worker, what, batch);
+    (void)wait_for_credit(worker, what, batch);
 }
 
 /* Asks storage for the missing samples before anything else is made of this lease. */
@@ -239,9 +241,7 @@ static bool take(struct worker *worker, const struct worker_make *what)
 {
     struct worker_lease *lease = preprocess_flow_lease(&worker->flow, what->fence);
     struct worker_batch *batch = preprocess_sharing_take(worker, lease, what->batch);
-    if (batch != NULL)
-        wait_for_credit(worker, what, batch);
-    return batch != NULL;
+    return batch != NULL && wait_for_credit(worker, what, batch);
 }
 
 /* ---- sending ---- */

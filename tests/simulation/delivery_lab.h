@@ -1,6 +1,7 @@
 /* The delivery protocol in a simulated world: storage, dispatcher, workers and a trainer per rank around the four pure
- * state machines of the product, and the invariants that must hold whatever the world does to them. Actors keep what is
- * durable in their struct and lose the rest when they are killed. */
+ * state machines of the product, and the invariants that must hold whatever the world does to them. There may be
+ * several jobs that make the same batches (C20), some of which begin later. Actors keep what is durable in their struct
+ * and lose the rest when they are killed. */
 #ifndef WEIR_TESTS_SIMULATION_DELIVERY_LAB_H
 #define WEIR_TESTS_SIMULATION_DELIVERY_LAB_H
 
@@ -13,9 +14,9 @@ enum {
     LAB_SAMPLES_MAX = 256,
     LAB_EPOCHS_MAX = 3,
     LAB_RANKS_MAX = 3,
-    LAB_TRAINERS_MAX = LAB_RANKS_MAX + 1,
+    LAB_JOBS_MAX = 3,
     LAB_BATCHES_MAX = LAB_SAMPLES_MAX * LAB_EPOCHS_MAX,
-    LAB_JOB = 17,
+    LAB_JOB = 17, /* number of the first */
     LAB_BATCH_BYTES = 1000,
     LAB_SLOW_EVERY = 20,
 };
@@ -27,10 +28,14 @@ enum { LAB_STORAGE, LAB_DISPATCHER, LAB_CHAOS, LAB_FIRST_TRAINER };
 struct lab_plan {
     struct preprocess_geometry geometry;
     struct world_weather weather;
+    size_t jobs;                    /* whose batches are the same … */
+    int64_t begin_ms[LAB_JOBS_MAX]; /* … and whose trainers come at these times */
+    uint64_t shared_bytes;          /* of a worker's window */
     size_t workers;
     bool deterministic;
     enum weir_delivery delivery;
-    uint32_t twin_of; /* a second process claims this rank at some time; LAB_RANKS_MAX: none does */
+    uint32_t
+        twin_of; /* a second process claims this rank of the first job at some time; LAB_RANKS_MAX: none does */
     bool names_state; /* a trainer that returns names the newest it has saved */
     uint64_t window_bytes;
     uint32_t checkpoint_batches; /* between two checkpoints */
@@ -58,6 +63,22 @@ struct lab_disk {
     size_t count;
 };
 
+/* A job as its trainers and its dispatcher would tell of it. */
+struct lab_job {
+    struct lab_ledger ledger;              /* at_least_once: of the weights, which live elsewhere */
+    struct lab_ledger made[LAB_RANKS_MAX]; /* otherwise: of each rank's part of the final model */
+    bool done[LAB_RANKS_MAX];       /* the final commit was acknowledged, the process has ended */
+    bool finished;                  /* what the dispatcher would say of the job */
+    uint64_t holder[LAB_RANKS_MAX]; /* session that has the rank, as the dispatcher would say */
+    struct lab_disk disk[LAB_RANKS_MAX];
+    uint8_t handed[LAB_RANKS_MAX][LAB_BATCHES_MAX]; /* to a loop, in all its lives */
+    struct lab_share {
+        uint64_t attempt, samples, longest, total_samples, total_longest;
+        double total_weight;
+    } share[LAB_RANKS_MAX]
+           [LAB_BATCHES_MAX]; /* of each rank in a batch, when it was last handed out */
+};
+
 struct lab {
     uint64_t seed;
     struct lab_plan plan;
@@ -66,20 +87,10 @@ struct lab {
     uint64_t erased_epoch[LAB_SAMPLES_MAX]; /* 0: not erased */
     size_t erase_wanted;                    /* samples storage is to erase next */
     uint64_t forced_epoch;                  /* newest epoch that was ever in force */
-    struct lab_ledger ledger;              /* at_least_once: of the weights, which live elsewhere */
-    struct lab_ledger made[LAB_RANKS_MAX]; /* otherwise: of each rank's part of the final model */
-    bool done[LAB_RANKS_MAX];       /* the final commit was acknowledged, the process has ended */
-    bool finished;                  /* what the dispatcher would say of the job */
-    uint64_t holder[LAB_RANKS_MAX]; /* session that has the rank, as the dispatcher would say */
     bool twin_awake;
-    struct lab_disk disk[LAB_RANKS_MAX];
-    uint8_t handed[LAB_RANKS_MAX][LAB_BATCHES_MAX]; /* to a loop, in all its lives */
-    struct lab_share {
-        uint64_t attempt, samples, longest, total_samples, total_longest;
-        double total_weight;
-    } share[LAB_RANKS_MAX]
-           [LAB_BATCHES_MAX]; /* of each rank in a batch, when it was last handed out */
+    struct lab_job jobs[LAB_JOBS_MAX];
     uint64_t kills, replayed, lost, duplicated;
+    uint64_t made, taken; /* batches that workers have made, and found made for another job */
 };
 
 /* Sample ids are LAB_FIRST_ID + 0 … n - 1. */
@@ -103,17 +114,17 @@ void lab_add(struct lab *lab, size_t number, const struct world_actor *actor);
 void *lab_add_storage(struct lab *lab);
 void *lab_add_dispatcher(struct lab *lab);
 void *lab_add_worker(struct lab *lab, size_t index);
-void *lab_add_trainer(struct lab *lab, size_t index); /* the one after the ranks is the twin */
+void *lab_add_trainer(struct lab *lab, size_t index); /* rank by rank, job by job; last the twin */
 void *lab_add_chaos(struct lab *lab);
 
-/* The audit of the finished job must say what the ledger says. */
-void lab_dispatcher_check_audit(void *dispatcher);
+/* The audit of each finished job must say what its ledger says. */
+void lab_dispatcher_check_audits(void *dispatcher);
 /* Counts each sample of the set in an epoch, with the treatment of the last batch. */
 void lab_expect(const struct lab_plan *plan, struct lab_ledger *ret_ledger);
 
 static inline size_t lab_trainers(const struct lab_plan *plan)
 {
-    return plan->geometry.ranks + (plan->twin_of < LAB_RANKS_MAX);
+    return plan->jobs * plan->geometry.ranks + (plan->twin_of < LAB_RANKS_MAX);
 }
 
 static inline size_t lab_first_worker(const struct lab_plan *plan)

@@ -1,4 +1,4 @@
-/* The delivery protocol under seeded disasters. Each seed draws a job with its ranks and its
+/* The delivery protocol under seeded disasters. Each seed draws one or several equal jobs with their ranks and their
  * promise, a network and a run of deaths and erasures, and must end with a model that holds what
  * was promised and an audit that says so.
  *
@@ -82,6 +82,10 @@ static struct lab_plan draw_plan(uint64_t seed)
     plan.geometry.ranks = (uint32_t)(1 + weir_rng_below(&rng, LAB_RANKS_MAX));
     if (weir_rng_below(&rng, 4) == 0)
         plan.twin_of = (uint32_t)weir_rng_below(&rng, plan.geometry.ranks);
+    plan.jobs = weir_rng_below(&rng, 2) == 0 ? 1 : 2 + weir_rng_below(&rng, LAB_JOBS_MAX - 1);
+    plan.shared_bytes = LAB_BATCH_BYTES * weir_rng_below(&rng, 100);
+    for (size_t i = 1; i < plan.jobs; i++)
+        plan.begin_ms[i] = (int64_t)weir_rng_below(&rng, 2) * (int64_t)weir_rng_below(&rng, 8000);
     return plan;
 }
 
@@ -99,9 +103,10 @@ static void print_plan(const struct lab *lab)
 {
     const struct lab_plan *plan = &lab->plan;
     printf(
-        "seed %llu: %s, %u ranks%s, %llu samples x %u epochs in batches of %u, groups of %u, %zu workers, %s, "
+        "seed %llu: %zu equal jobs, %s, %u ranks%s, %llu samples x %u epochs in batches of %u, "
+        "groups of %u, %zu workers, %s, "
         "window %llu B, loss %u doubling %u per mille, delay <= %lld ms, %u disasters, %u erasures\n",
-        (unsigned long long)lab->seed, MODES[plan->delivery], plan->geometry.ranks,
+        (unsigned long long)lab->seed, plan->jobs, MODES[plan->delivery], plan->geometry.ranks,
         plan->twin_of < LAB_RANKS_MAX ? ", one of them twice" : "",
         (unsigned long long)plan->geometry.samples, plan->geometry.epochs,
         plan->geometry.batch_samples, plan->geometry.group_batches, plan->workers,
@@ -112,17 +117,19 @@ static void print_plan(const struct lab *lab)
 
 static bool is_trained(const struct lab *lab)
 {
-    for (uint32_t rank = 0; rank < lab->plan.geometry.ranks; rank++)
-        if (!lab->done[rank])
-            return false;
+    for (size_t job = 0; job < lab->plan.jobs; job++)
+        for (uint32_t rank = 0; rank < lab->plan.geometry.ranks; rank++)
+            if (!lab->jobs[job].done[rank])
+                return false;
     return true;
 }
 
 static void free_disks(struct lab *lab)
 {
-    for (size_t rank = 0; rank < LAB_RANKS_MAX; rank++)
-        for (size_t i = 0; i < LAB_STATES_MAX; i++)
-            weir_buf_fini(&lab->disk[rank].state[i].position);
+    for (size_t job = 0; job < LAB_JOBS_MAX; job++)
+        for (size_t rank = 0; rank < LAB_RANKS_MAX; rank++)
+            for (size_t i = 0; i < LAB_STATES_MAX; i++)
+                weir_buf_fini(&lab->jobs[job].disk[rank].state[i].position);
 }
 
 /* One world from beginning to end; returns how long it took in there. */
@@ -141,7 +148,7 @@ static int64_t simulate(uint64_t seed, const struct lab_plan *plan, bool loud, s
     while (!is_trained(lab) && world_step(lab->world))
         lab_check(lab, world_now(lab->world) < PATIENCE_MS, "not done after %d minutes",
                   PATIENCE_MS / 60000);
-    lab_dispatcher_check_audit(actors[LAB_DISPATCHER]);
+    lab_dispatcher_check_audits(actors[LAB_DISPATCHER]);
     int64_t took_ms = world_now(lab->world);
     if (loud)
         printf(
@@ -170,6 +177,7 @@ static int64_t work_through(struct lab *lab, uint64_t seed, bool is_deterministi
         .geometry =
             preprocess_geometry_plan(LAB_SAMPLES_MAX, LAB_EPOCHS_MAX, 2, PREPROCESS_LAST_SHORT, 1),
         .weather = {.delay_max_ms = 2},
+        .jobs = 1,
         .workers = LAB_WORKERS_MAX,
         .deterministic = is_deterministic,
         .twin_of = LAB_RANKS_MAX,
@@ -218,7 +226,7 @@ int main(int argc, char **argv)
     if (argc == 2 && strcmp(argv[1], "--slow") == 0)
         return slow_samples(&lab);
     uint64_t seeds = number(argc, argv, "--seeds", SEEDS), kills = 0, replayed = 0, forced = 0;
-    uint64_t lost = 0, duplicated = 0;
+    uint64_t lost = 0, duplicated = 0, made = 0, taken = 0;
     for (seed = 1; seed <= seeds; seed++) {
         struct lab_plan plan = draw_plan(seed);
         (void)simulate(seed, &plan, false, &lab);
@@ -227,11 +235,14 @@ int main(int argc, char **argv)
         forced += lab.forced_epoch;
         lost += lab.lost;
         duplicated += lab.duplicated;
+        made += lab.made;
+        taken += lab.taken;
     }
     printf(
         "%llu seeds: %llu kills, %llu samples replayed, %llu lost at most once, %llu duplicated at least once, "
-        "%llu erasure epochs in force, every audit true\n",
+        "%llu erasure epochs in force, %llu batches made and %llu found made, every audit true\n",
         (unsigned long long)seeds, (unsigned long long)kills, (unsigned long long)replayed,
-        (unsigned long long)lost, (unsigned long long)duplicated, (unsigned long long)forced);
+        (unsigned long long)lost, (unsigned long long)duplicated, (unsigned long long)forced,
+        (unsigned long long)made, (unsigned long long)taken);
     return 0;
 }

@@ -13,9 +13,11 @@ enum { ASK_MS = 200, PENDING_MAX = 16 };
 
 struct trainer_actor {
     struct lab *lab;
+    struct lab_job *job;
+    uint64_t job_number;
     size_t number; /* of the actor */
     uint32_t rank;
-    bool is_twin, is_asleep; /* the twin comes some time later */
+    bool is_twin, is_asleep; /* it comes some time later */
     /* volatile */
     uint64_t session;
     struct delivery *delivery;
@@ -46,7 +48,7 @@ struct stamp {
 
 static struct lab_disk *disk_of(struct trainer_actor *actor)
 {
-    return &actor->lab->disk[actor->rank];
+    return &actor->job->disk[actor->rank];
 }
 
 /* The newest state of at most so many batches; NULL: the beginning. */
@@ -110,8 +112,8 @@ static void begin(struct trainer_actor *actor, uint64_t batches)
                      WEIR_OK);
     bool names = lab->plan.delivery != WEIR_AT_LEAST_ONCE || lab->plan.names_state;
     actor->session = weir_rng_next(world_rng(lab->world)) | 1;
-    actor->delivery = trainer_delivery_new(LAB_JOB, actor->session, lab->plan.window_bytes,
-                                           names ? &position : NULL);
+    actor->delivery = trainer_delivery_new(actor->job_number, actor->session,
+                                           lab->plan.window_bytes, names ? &position : NULL);
     trainer_delivery_take_part(actor->delivery, actor->rank, lab->plan.geometry.ranks);
     weir_position_fini(&position);
     actor->ledger = state != NULL ? state->ledger : (struct lab_ledger){0};
@@ -159,7 +161,7 @@ static void count(struct trainer_actor *actor, const struct delivery_batch *batc
 {
     struct lab *lab = actor->lab;
     bool is_kept = lab->plan.delivery == WEIR_AT_LEAST_ONCE; /* the weights live elsewhere */
-    struct lab_ledger *ledger = is_kept ? &lab->ledger : &actor->ledger;
+    struct lab_ledger *ledger = is_kept ? &actor->job->ledger : &actor->ledger;
     uint64_t epoch = trainer_delivery_epoch_of(actor->delivery, batch->number);
     for (size_t i = 0; i < batch->samples; i++)
         ledger->seen[epoch][batch->ids[i] - LAB_FIRST_ID]++;
@@ -219,7 +221,7 @@ static void reopen(struct trainer_actor *actor, uint64_t batches)
 static void check_totals(struct trainer_actor *actor, const struct delivery_batch *batch)
 {
     struct lab *lab = actor->lab;
-    struct lab_share *mine = &lab->share[actor->rank][batch->number];
+    struct lab_share *mine = &actor->job->share[actor->rank][batch->number];
     uint64_t samples = 0, longest = 0;
     *mine = (struct lab_share){.attempt = batch->attempt,
                                .samples = batch->samples,
@@ -228,7 +230,7 @@ static void check_totals(struct trainer_actor *actor, const struct delivery_batc
                                .total_longest = batch->total_longest,
                                .total_weight = batch->total_weight};
     for (uint32_t rank = 0; rank < lab->plan.geometry.ranks; rank++) {
-        const struct lab_share *share = &lab->share[rank][batch->number];
+        const struct lab_share *share = &actor->job->share[rank][batch->number];
         if (share->attempt != batch->attempt)
             return;
         samples += share->samples;
@@ -254,7 +256,7 @@ static void check_totals(struct trainer_actor *actor, const struct delivery_batc
 static void check_handed_out(struct trainer_actor *actor, const struct delivery_batch *batch)
 {
     struct lab *lab = actor->lab;
-    uint8_t *handed = &lab->handed[actor->rank][batch->number];
+    uint8_t *handed = &actor->job->handed[actor->rank][batch->number];
     lab_check(lab, *handed == 0 || lab->plan.delivery != WEIR_AT_MOST_ONCE,
               "batch %llu is handed to rank %u twice", (unsigned long long)batch->number,
               actor->rank);
@@ -410,12 +412,19 @@ static void talk_to_workers_and_storage(struct trainer_actor *actor, int64_t now
     }
 }
 
+static bool is_time(const struct trainer_actor *actor, int64_t now)
+{
+    const struct lab_plan *plan = &actor->lab->plan;
+    return actor->is_twin ? actor->lab->twin_awake
+                          : now >= plan->begin_ms[actor->job_number - LAB_JOB];
+}
+
 static int64_t tick(void *self)
 {
     struct trainer_actor *actor = self;
     int64_t now = world_now(actor->lab->world);
-    bool must_return = actor->is_done && !actor->lab->finished;
-    if (must_return || (actor->is_asleep && actor->lab->twin_awake)) {
+    bool must_return = actor->is_done && !actor->job->finished;
+    if (must_return || (actor->is_asleep && is_time(actor, now))) {
         actor->is_asleep = actor->is_idle = false;
         actor->is_done = false;
         reopen(actor, UINT64_MAX);
@@ -474,11 +483,11 @@ static void on_committed(struct trainer_actor *actor, uint64_t number,
     if (!was_final || trainer_delivery_commit_open(actor->delivery, &open) != 0)
         return;
     actor->is_done = actor->is_idle = true;
-    if (!lab->finished || lab->holder[actor->rank] != actor->session)
+    if (!actor->job->finished || actor->job->holder[actor->rank] != actor->session)
         return; /* whoever has the rank now makes its part of the model */
     if (lab->plan.delivery != WEIR_AT_LEAST_ONCE)
-        lab->made[actor->rank] = actor->ledger; /* nothing came after the final state */
-    lab->done[actor->rank] = true;
+        actor->job->made[actor->rank] = actor->ledger; /* nothing came after the final state */
+    actor->job->done[actor->rank] = true;
 }
 
 static void on_opened(struct trainer_actor *actor, const struct msg_client_opened *answer)
@@ -539,8 +548,13 @@ void *lab_add_trainer(struct lab *lab, size_t index)
     struct trainer_actor *actor = weir_calloc(1, sizeof(*actor));
     actor->lab = lab;
     actor->number = LAB_FIRST_TRAINER + index;
-    actor->is_twin = actor->is_asleep = index >= lab->plan.geometry.ranks;
-    actor->rank = actor->is_twin ? lab->plan.twin_of : (uint32_t)index;
+    uint32_t ranks = lab->plan.geometry.ranks;
+    actor->is_twin = index >= lab->plan.jobs * ranks;
+    size_t job = actor->is_twin ? 0 : index / ranks;
+    actor->is_asleep = actor->is_twin || lab->plan.begin_ms[job] > 0;
+    actor->rank = actor->is_twin ? lab->plan.twin_of : (uint32_t)(index % ranks);
+    actor->job = &lab->jobs[job];
+    actor->job_number = LAB_JOB + job;
     lab_add(lab, actor->number,
             &(struct world_actor){.name = "trainer",
                                   .self = actor,

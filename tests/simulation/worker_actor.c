@@ -1,5 +1,5 @@
 /* A worker in the simulated world. Nothing of it is durable. */
-#include "preprocess/worker/flow.h"
+#include "preprocess/worker/window.h"
 
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
@@ -32,6 +32,7 @@ struct worker_actor {
     size_t number; /* of the actor */
     /* volatile */
     struct worker_flow flow;
+    struct window window;
     struct asking beat, hold;
     int64_t locate_due_ms;
     struct located located[WORKER_LEASES_MAX];
@@ -43,6 +44,7 @@ static void start(void *self)
     struct worker_actor *actor = self;
     int64_t now = world_now(actor->lab->world);
     preprocess_flow_init(&actor->flow, weir_rng_next(world_rng(actor->lab->world)) | 1);
+    preprocess_window_init(&actor->window, actor->lab->plan.shared_bytes, free);
     actor->beat = actor->hold = (struct asking){.due_ms = now};
     actor->locate_due_ms = 0;
     for (size_t i = 0; i < WORKER_LEASES_MAX; i++)
@@ -66,6 +68,7 @@ static void stop(void *self)
                    weir_bytes(NULL, 0));
     preprocess_flow_drop_all(&actor->flow);
     free_discarded(actor);
+    preprocess_window_fini(&actor->window);
     preprocess_flow_fini(&actor->flow);
 }
 
@@ -155,8 +158,72 @@ static void on_located(struct worker_actor *actor, const struct msg_located *ans
     located->fence = fence;
     for (size_t i = 0; i < answer->states.count; i++)
         located->states[i] = answer->states.at[i];
+    preprocess_flow_share(&actor->flow, fence, 1);
     preprocess_flow_begin(&actor->flow, fence,
                           preprocess_group(&actor->lab->plan.geometry, lease->group));
+}
+
+static bool finish(struct worker_actor *actor, const struct worker_make *what,
+                   struct finished *made)
+{
+    struct worker_ready ready = {.fence = what->fence,
+                                 .batch = what->batch,
+                                 .bytes = LAB_BATCH_BYTES + 8 * made->samples,
+                                 .ids = made->ids,
+                                 .id_count = made->samples,
+                                 .payload = made};
+    bool is_taken = preprocess_flow_made(&actor->flow, &ready);
+    if (!is_taken)
+        free(made);
+    return is_taken;
+}
+
+static struct window_key key_of(struct worker_actor *actor, const struct worker_make *what)
+{
+    const struct worker_lease *lease = preprocess_flow_lease(&actor->flow, what->fence);
+    return (struct window_key){
+        .production = lease->production, .batch = what->batch, .rank = lease->rank};
+}
+
+static struct finished *copy_of(const struct finished *made)
+{
+    struct finished *copy = weir_calloc(1, sizeof(*copy));
+    *copy = *made;
+    return copy;
+}
+
+/* Takes what was made for another job; false: nothing was. */
+static bool take(struct worker_actor *actor, const struct worker_make *what)
+{
+    struct window_key key = key_of(actor, what);
+    const struct finished *made = preprocess_window_find(&actor->window, &key);
+    if (made == NULL)
+        return false;
+    actor->lab->taken++;
+    return finish(actor, what, copy_of(made));
+}
+
+static bool is_needed(const void *owner, const struct window_entry *entry)
+{
+    const struct worker_actor *actor = owner;
+    size_t job = 0;
+    uint64_t reach = preprocess_window_reach(&actor->window, entry->bytes);
+    while (job < actor->lab->plan.jobs &&
+           !preprocess_flow_needs(&actor->flow, LAB_JOB + job, entry->key.batch, reach))
+        job++;
+    return job < actor->lab->plan.jobs;
+}
+
+static void give(struct worker_actor *actor, const struct worker_make *what,
+                 const struct finished *made)
+{
+    struct finished *copy = copy_of(made);
+    preprocess_window_add(&actor->window, &actor->flow,
+                          &(struct window_entry){.key = key_of(actor, what),
+                                                 .bytes = LAB_BATCH_BYTES + 8 * made->samples,
+                                                 .ids = copy->ids,
+                                                 .id_count = copy->samples,
+                                                 .payload = copy});
 }
 
 static void make(struct worker_actor *actor, const struct worker_make *what)
@@ -182,14 +249,10 @@ static void make(struct worker_actor *actor, const struct worker_make *what)
             made->hole_ids[made->holes++] = id;
         }
     }
-    struct worker_ready ready = {.fence = what->fence,
-                                 .batch = what->batch,
-                                 .bytes = LAB_BATCH_BYTES + 8 * made->samples,
-                                 .ids = made->ids,
-                                 .id_count = made->samples,
-                                 .payload = made};
-    if (!preprocess_flow_made(&actor->flow, &ready))
-        free(made);
+    actor->lab->made++;
+    if (lab->plan.jobs > 1)
+        give(actor, what, made);
+    (void)finish(actor, what, made);
     world_freeze(lab->world, actor->number, cost_ms); /* nothing is sent before it is over */
 }
 
@@ -241,7 +304,10 @@ static int64_t tick(void *self)
     preprocess_flow_expire(&actor->flow, now);
     struct worker_make what;
     send_batches(actor, now);
-    if (preprocess_flow_next_make(&actor->flow, &what))
+    bool has_work = preprocess_flow_next_make(&actor->flow, &what);
+    while (has_work && take(actor, &what))
+        has_work = preprocess_flow_next_make(&actor->flow, &what);
+    if (has_work)
         make(actor, &what);
     bool is_making = world_is_frozen(actor->lab->world, actor->number);
     if (!is_making)
@@ -276,6 +342,8 @@ static void receive(void *self, size_t from, enum weir_message type, const void 
         actor->locate_due_ms = 0;
     } else if (type == MSG_hold_is && answers(&actor->hold, payload)) {
         preprocess_flow_held(&actor->flow, message, asked_ms);
+        preprocess_window_drop_erased(&actor->window, &actor->flow);
+        preprocess_window_sweep(&actor->window, is_needed, actor);
     } else if (type == MSG_located) {
         on_located(actor, message, payload);
     } else if (type == MSG_erased) {

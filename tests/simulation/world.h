@@ -8,7 +8,7 @@
 #include "core/base/rng.h"
 #include "core/wire/wire.h"
 
-enum { WORLD_ACTORS_MAX = 16 };
+enum { WORLD_ACTORS_MAX = 24 };
 
 struct world;
 
