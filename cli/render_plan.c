@@ -56,6 +56,14 @@ static void put_place(const json_t *place, struct cli_page *page)
                  cli_real(place, "trainer_cpu_seconds"));
 }
 
+static void put_share(const json_t *share, struct cli_page *page)
+{
+    cli_line(page, "%s", cli_text(share, "why"));
+    if (cli_number(share, "runs") > 0)
+        cli_line(page, "%lld runs have shared; %lld batches of this one were found made",
+                 (long long)cli_number(share, "runs"), (long long)cli_number(share, "batches"));
+}
+
 void cli_render_plan(const json_t *answer, struct cli_page *page)
 {
     static const struct cli_column COLUMNS[] = {
@@ -84,4 +92,5 @@ void cli_render_plan(const json_t *answer, struct cli_page *page)
     if (cli_real(answer, "saved") != 0)
         cli_line(page, "measured since: %.1f %% less", PERCENT * cli_real(answer, "saved"));
     put_place(json_object_get(answer, "place"), page);
+    put_share(json_object_get(answer, "share"), page);
 }

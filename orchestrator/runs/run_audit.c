@@ -56,6 +56,20 @@ static enum weir_status put_plan_changed(const struct run *run, const struct msg
         err);
 }
 
+/* Puts the event of a run whose batches others have wanted as well. */
+static enum weir_status put_shared(const struct run *run, const struct msg_job_is *job,
+                                   struct weir_error *err)
+{
+    if (job->shared_jobs == 0)
+        return WEIR_OK;
+    WEIR_AUTO_FREE char *key = weir_format("batches_shared/%" PRId64, run->number);
+    return orchestrator_event_put(
+        run->context, &(struct event_about){run->pipeline, 0, key, "batches_shared"},
+        JSON_FIELDS(JSON_NUMBER("run", run->number), JSON_NUMBER("runs", job->shared_jobs),
+                    JSON_NUMBER("batches", job->shared_batches)),
+        err);
+}
+
 static enum weir_status effect_audited(void *subject, const void *what, struct weir_error *err)
 {
     const struct run *run = subject;
@@ -72,6 +86,8 @@ static enum weir_status effect_audited(void *subject, const void *what, struct w
     append_failures(job, &audit);
     weir_buf_append_text(&audit, "}");
     enum weir_status status = put_plan_changed(run, job, err);
+    if (status == WEIR_OK)
+        status = put_shared(run, job, err);
     if (status != WEIR_OK)
         return status;
     return DB_RUN(run->context->db, Q_run_audited, NULL, err, DB_I64(run->number),

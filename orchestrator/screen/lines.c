@@ -118,6 +118,12 @@ static void plan_changed(const json_t *event, struct weir_buf *out)
     names(in_trainers, out);
 }
 
+static void batches_shared(const json_t *event, struct weir_buf *out)
+{
+    weir_buf_printf(out, "  shared its batches with %lld other runs: %lld of them were found made",
+                    number_of(event, "runs") - 1, number_of(event, "batches"));
+}
+
 static void plan(const json_t *event, struct weir_buf *out)
 {
     const json_t *operators = json_object_get(event, "operators");
@@ -126,7 +132,8 @@ static void plan(const json_t *event, struct weir_buf *out)
         weir_buf_printf(
             out, "; %lld beginnings of orders were looked at, the best promises %.1f %% less",
             number_of(event, "tried"), 100 * real_of(event, "promised"));
-    weir_buf_printf(out, "; %s", text_of(json_object_get(event, "place"), "why"));
+    weir_buf_printf(out, "; %s; %s", text_of(json_object_get(event, "place"), "why"),
+                    text_of(json_object_get(event, "share"), "why"));
     for (size_t i = 0; i < json_array_size(operators); i++) {
         const json_t *of = json_array_get(operators, i);
         weir_buf_printf(out, "\n    %-24s %8.3f s, %.1f ns a byte, %.1f %% kept%s",
@@ -310,6 +317,7 @@ static const struct {
     {"holdout_finished", holdout_finished},
     {"training_finished", training_finished},
     {"plan_changed", plan_changed},
+    {"batches_shared", batches_shared},
     {"plan", plan},
     {"model_stored", model_stored},
     {"model_dropped", model_dropped},

@@ -93,6 +93,13 @@ static const struct state PLACES[] = {
     {"dear", "workers run all operators: the bytes that trainers could save on the way cost less"},
 };
 
+static const struct state SHARING[] = {
+    {"none", "batches are made for this run alone: plan.share says none"},
+    {"approximate", "batches are made for this run alone: plan.order says approximate"},
+    {"alone", "batches are made for this run alone: no other open run has wanted the same"},
+    {"shared", "batches that other runs want as well are made once, for all"},
+};
+
 static const char *why(const struct state *states, size_t count, const char *state)
 {
     for (size_t i = 0; i < count; i++) {
@@ -122,6 +129,14 @@ static json_t *kept_after(const struct msg_plan_is *plan)
     return is_there ? json_string(plan->operators.at[plan->order.at[plan->cut - 1]]) : json_null();
 }
 
+static json_t *share_json(const struct msg_plan_is *plan)
+{
+    return JSON_FIELDS(JSON_TEXT("state", plan->share),
+                       JSON_TEXT("why", why(SHARING, WEIR_COUNT(SHARING), plan->share)),
+                       JSON_NUMBER("runs", plan->shared_jobs),
+                       JSON_NUMBER("batches", plan->shared_batches));
+}
+
 json_t *orchestrator_plan_json(const char *pipeline, int64_t run, const struct msg_plan_is *plan)
 {
     if (!is_whole(plan))
@@ -132,5 +147,5 @@ json_t *orchestrator_plan_json(const char *pipeline, int64_t run, const struct m
         JSON_DOUBLE("promised", plan->promised), JSON_DOUBLE("saved", plan->saved),
         JSON_NUMBER("tried", plan->tried), JSON_FLAG("all_orders", plan->is_best),
         JSON_NEW("kept_after", kept_after(plan)), JSON_NEW("place", place_json(plan)),
-        JSON_NEW("operators", operators_json(plan)));
+        JSON_NEW("share", share_json(plan)), JSON_NEW("operators", operators_json(plan)));
 }

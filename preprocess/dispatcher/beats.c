@@ -71,6 +71,8 @@ static void note_cost(struct dispatcher *dispatcher, struct dispatcher_entry *en
         cost->read_ns = beat->stat_read_ns.at[row];
         cost->queued_ns = beat->stat_queued_ns.at[row];
     }
+    if (row < beat->stat_shared.count)
+        cost->shared = beat->stat_shared.at[row];
     for (size_t i = 0; i < operators; i++) {
         cost->operator_ns[i] = beat->stat_operator_ns.at[first_operator + i];
         cost->operator_bytes[i] = beat->stat_operator_bytes.at[first_operator + i];

@@ -6,6 +6,19 @@
 
 #include <stdlib.h>
 
+/* Has the jobs of a production know how many they are. */
+static void note_sharing(struct dispatcher *dispatcher, const struct production *production)
+{
+    uint32_t jobs = (uint32_t)production->jobs;
+    for (size_t i = 0; i < dispatcher->entry_count; i++) {
+        struct dispatcher_entry *entry = dispatcher->entries[i];
+        if (entry->job.production != production || entry->shared_jobs >= jobs)
+            continue;
+        entry->shared_jobs = jobs;
+        weir_log(WEIR_LOG_INFO, "job shares its batches", "job=%lu jobs=%u", entry->number, jobs);
+    }
+}
+
 /* From now on its batches are known: whoever makes the same shares them. */
 static void join_production(struct dispatcher *dispatcher, struct dispatcher_entry *entry)
 {
@@ -15,8 +28,7 @@ static void join_production(struct dispatcher *dispatcher, struct dispatcher_ent
     entry->job.production = preprocess_production_join(&dispatcher->productions, key);
     entry->crew_count = 0; /* it may be another one */
     if (entry->job.production->jobs > 1)
-        weir_log(WEIR_LOG_INFO, "job shares its batches with others", "job=%lu jobs=%zu",
-                 entry->number, entry->job.production->jobs);
+        note_sharing(dispatcher, entry->job.production);
 }
 
 void preprocess_dispatcher_settle_fit(struct dispatcher *dispatcher, struct dispatcher_entry *entry)

@@ -329,6 +329,7 @@ static void add_cost(struct dispatcher_cost *total, const struct dispatcher_cost
     total->bytes_sent += cost->bytes_sent;
     total->read_ns += cost->read_ns;
     total->queued_ns += cost->queued_ns;
+    total->shared += cost->shared;
     for (size_t k = 0; k < CHAIN_OPERATORS_MAX; k++) {
         total->operator_ns[k] += cost->operator_ns[k];
         total->operator_bytes[k] += cost->operator_bytes[k];

@@ -24,6 +24,7 @@ struct dispatcher_cost {
     uint64_t operator_rows[CHAIN_OPERATORS_MAX];  /* not stored: plans are made anew */
     uint64_t operator_kept[CHAIN_OPERATORS_MAX];
     int64_t read_ns, queued_ns; /* not stored: they say what is slow now */
+    uint64_t shared;            /* batches that were found made for another job; not stored */
     bool unsaved;
 };
 
@@ -55,6 +56,8 @@ struct dispatcher_entry {
     char failure[WEIR_ERROR_TEXT_MAX]; /* why nothing will ever be delivered; "": it may be */
     bool may_be_mended;                /* by whoever opens the job again: it is that of a file */
 
+    uint32_t
+        shared_jobs;   /* most at once that made the same batches, this one included; 0: none did */
     size_t crew;       /* first slot of the workers that serve it (pool.h), of a pool … */
     size_t crew_count; /* … of so many slots */
 

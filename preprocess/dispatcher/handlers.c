@@ -112,6 +112,8 @@ static void add_costs(const struct dispatcher_entry *entry, struct weir_arena *a
     answer->worker_cpu_ns = total.cpu_ns;
     answer->bytes_read = total.bytes_read;
     answer->bytes_sent = total.bytes_sent;
+    answer->shared_jobs = entry->shared_jobs;
+    answer->shared_batches = total.shared;
     answer->operators = (struct weir_strs){names, count};
     answer->operator_ns = (struct weir_i64s){
         weir_arena_copy(arena, total.operator_ns, count * sizeof(int64_t)), count};

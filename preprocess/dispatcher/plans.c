@@ -198,6 +198,17 @@ static const char *why_there(const struct dispatcher_entry *entry, const struct 
     return is_local ? "local" : "measuring";
 }
 
+/* Says why its batches are, or are not, shared. */
+static const char *why_shared(const struct dispatcher_entry *entry)
+{
+    const struct preprocess_planned *plan = &entry->plan.options.plan;
+    if (plan->share == PREPROCESS_SHARE_NONE)
+        return "none";
+    if (plan->order == PREPROCESS_APPROXIMATE)
+        return "approximate";
+    return entry->shared_jobs > 0 ? "shared" : "alone";
+}
+
 static int64_t steps_ns(const struct dispatcher_entry *entry)
 {
     int64_t ns = 0;
@@ -233,6 +244,9 @@ void preprocess_plans_show(struct plans *plans, const struct dispatcher_entry *e
         .saved_ns = planning->placement.saved_ns,
         .host_ns = planning->placement.host_ns,
         .steps_ns = steps_ns(entry),
+        .share = why_shared(entry),
+        .shared_jobs = entry->shared_jobs,
+        .shared_batches = preprocess_entry_total(entry).shared,
     };
     bool is_other = planning->state == PLANNING_TRYING || planning->state == PLANNING_CHANGED ||
                     planning->state == PLANNING_REVERTED;

@@ -77,7 +77,7 @@ static void add_leases(struct worker *worker, struct weir_arena *arena, struct w
  * samples that failed. */
 struct costs {
     size_t jobs, operators, failures;
-    uint64_t *job, *bytes_read, *bytes_sent, *operators_of, *failures_of;
+    uint64_t *job, *bytes_read, *bytes_sent, *shared, *operators_of, *failures_of;
     int64_t *cpu_ns, *read_ns, *queued_ns;
     const char **reason;
     int64_t *operator_ns;
@@ -94,6 +94,7 @@ static struct costs costs_with_room(struct weir_arena *arena)
         .job = weir_arena_alloc(arena, rows),
         .bytes_read = weir_arena_alloc(arena, rows),
         .bytes_sent = weir_arena_alloc(arena, rows),
+        .shared = weir_arena_alloc(arena, rows),
         .operators_of = weir_arena_alloc(arena, rows),
         .failures_of = weir_arena_alloc(arena, rows),
         .cpu_ns = weir_arena_alloc(arena, rows),
@@ -145,6 +146,7 @@ static void add_job(const struct worker_job *job, struct costs *costs)
     costs->job[at] = job->number;
     costs->bytes_read[at] = job->bytes_read;
     costs->bytes_sent[at] = job->bytes_sent;
+    costs->shared[at] = job->shared;
     costs->read_ns[at] = job->read_ns;
     costs->queued_ns[at] = job->queued_ns;
     costs->reason[at] = job->reason;
@@ -163,6 +165,7 @@ static void add_costs(const struct worker *worker, struct weir_arena *arena,
     beat->stat_cpu_ns = (struct weir_i64s){costs.cpu_ns, costs.jobs};
     beat->stat_bytes_read = (struct weir_u64s){costs.bytes_read, costs.jobs};
     beat->stat_bytes_sent = (struct weir_u64s){costs.bytes_sent, costs.jobs};
+    beat->stat_shared = (struct weir_u64s){costs.shared, costs.jobs};
     beat->stat_read_ns = (struct weir_i64s){costs.read_ns, costs.jobs};
     beat->stat_queued_ns = (struct weir_i64s){costs.queued_ns, costs.jobs};
     beat->stat_reasons = (struct weir_strs){costs.reason, costs.jobs};

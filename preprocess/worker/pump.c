@@ -241,6 +241,9 @@ static bool take(struct worker *worker, const struct worker_make *what)
 {
     struct worker_lease *lease = preprocess_flow_lease(&worker->flow, what->fence);
     struct worker_batch *batch = preprocess_sharing_take(worker, lease, what->batch);
+    struct worker_job *job = batch != NULL ? preprocess_worker_job_for(worker, lease) : NULL;
+    if (job != NULL)
+        job->shared++;
     return batch != NULL && wait_for_credit(worker, what, batch);
 }
 

@@ -53,6 +53,7 @@ struct worker_job {
     int64_t queued_ns;
     uint64_t bytes_read;
     uint64_t bytes_sent;
+    uint64_t shared; /* batches that were found made for another job */
     struct worker_spent operators[CHAIN_OPERATORS_MAX]; /* by plans that were closed since */
     char reason[BATCH_MAKER_REASON_MAX];                /* why the first sample failed */
     char problem[WEIR_ERROR_TEXT_MAX];                  /* why no plan could be made; "": one was */

@@ -14,7 +14,14 @@
 
 #include <cmocka.h>
 
-enum { JOBS = 4, EPOCHS = 2, CLASSES = 4000, WINDOW_BYTES = 4 << 20, TURN = 3 /* batches */ };
+enum {
+    JOBS = 4,
+    BATCH = 16,
+    EPOCHS = 2,
+    CLASSES = 4000,
+    WINDOW_BYTES = 4 << 20,
+    TURN = 3 /* batches */
+};
 
 /* Batches of 512 kB: 16 samples of 2 x 4000 numbers. */
 #define WIDE                                                                  \
@@ -124,6 +131,18 @@ static uint64_t made_for(struct lab *lab, size_t jobs)
     }
 }
 
+/* Each knows how many shared, and all but the batches that were made for it were found. */
+static void check_told(struct lab *lab, size_t count, bool is_shared)
+{
+    uint64_t found = 0, batches = EPOCHS * ((LAB_SAMPLES + BATCH - 1) / BATCH);
+    for (uint64_t job = 1; job <= count; job++) {
+        struct msg_job_is audit = lab_audit(lab, job);
+        assert_int_equal(audit.shared_jobs, is_shared ? count : 0);
+        found += audit.shared_batches;
+    }
+    assert_true(is_shared ? found > (count - 2) * batches : found == 0);
+}
+
 /* Returns the digest that all of them have seen; `ret_made`: bytes that operators have made. */
 static struct weir_digest run_equal_jobs(void **state, size_t count, const char *section,
                                          uint64_t *ret_made)
@@ -134,6 +153,7 @@ static struct weir_digest run_equal_jobs(void **state, size_t count, const char 
     begin_jobs(lab, consumers, count, section);
     (void)take_all(consumers, count, UINT_MAX);
     *ret_made = made_for(lab, count);
+    check_told(lab, count, count > 1 && section == SHARED);
     for (size_t i = 0; i < count; i++) {
         digests[i] = end_consumer(lab, &consumers[i]);
         assert_memory_equal(&digests[i], &digests[0], sizeof(digests[0]));
