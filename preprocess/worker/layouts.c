@@ -31,6 +31,8 @@ struct chunk {
     uint32_t count;
     uint32_t label_kind;
     struct weir_column_view column[PLACES];
+    uint8_t packed_column[PLACES];  /* those that are not computed alone … */
+    uint8_t packed_columns;         /* … so many */
     bool is_even;                   /* all samples have … */
     struct place_in_file first_row; /* … what the first one has */
     uint64_t first_file;
@@ -276,7 +278,6 @@ static void find_chunks(struct layouts *layouts, const struct located_sample *sa
 {
     struct dataset *dataset = NULL;
     for (size_t i = 0; i < count; i++) {
-        __builtin_prefetch(&samples[i + RUN]);
         uint64_t id = samples[i].id;
         bool is_met = find_dataset_of(layouts, id, &dataset);
         struct block *block = is_met ? block_of(layouts, id) : NULL;
@@ -286,14 +287,28 @@ static void find_chunks(struct layouts *layouts, const struct located_sample *sa
             continue;
         if (chunk->lease != layouts->lease)
             begin_chunk(layouts, chunk, now_ms);
-        for (size_t c = 0; c < PLACES; c++) {
-            const struct weir_column_view *column = &chunk->column[c];
-            if (column->bits > 0)
-                __builtin_prefetch(column->body + (id - chunk->first) * column->bits / 8);
+        for (size_t c = 0; c < chunk->packed_columns; c++) {
+            const struct weir_column_view *column = &chunk->column[chunk->packed_column[c]];
+            __builtin_prefetch(column->body + (id - chunk->first) * column->bits / 8);
         }
     }
 }
 
+/* Fills in sample `i`, or lists it as unknown. */
+static void fill_one(struct layouts *layouts, struct located *located, uint32_t i,
+                     const struct found *found, int64_t now_ms)
+{
+    struct located_sample *sample = &located->samples[i];
+    if (found->chunk != NULL && place(located, found->chunk, sample)) {
+        located->label_kind = found->chunk->label_kind;
+        return;
+    }
+    located->unknown[located->unknown_count++] = i;
+    if (found->block != NULL)
+        count_miss(layouts, found->block, sample->id, now_ms);
+}
+
+/* A few samples at a time go through all that there is to do, while they are in the cache. */
 void preprocess_layouts_fill(struct layouts *layouts, struct located *located, int64_t now_ms)
 {
     struct found found[RUN];
@@ -302,19 +317,12 @@ void preprocess_layouts_fill(struct layouts *layouts, struct located *located, i
     forget_due(layouts);
     layouts->lease++;
     preprocess_located_clear(located);
-    for (uint32_t i = 0; i < located->count; i++) {
-        struct located_sample *sample = &located->samples[i];
-        const struct found *here = &found[i % RUN];
-        if (i % RUN == 0)
-            find_chunks(layouts, sample, located->count - i < RUN ? located->count - i : RUN, found,
-                        now_ms);
-        if (here->chunk != NULL && place(located, here->chunk, sample)) {
-            located->label_kind = here->chunk->label_kind;
-            continue;
-        }
-        located->unknown[located->unknown_count++] = i;
-        if (here->block != NULL)
-            count_miss(layouts, here->block, sample->id, now_ms);
+    for (size_t first = 0; first < located->count; first += RUN) {
+        size_t count = located->count - first < RUN ? located->count - first : RUN;
+        preprocess_located_set(located, first + count);
+        find_chunks(layouts, located->samples + first, count, found, now_ms);
+        for (size_t i = 0; i < count; i++)
+            fill_one(layouts, located, (uint32_t)(first + i), &found[i], now_ms);
     }
 }
 
@@ -431,6 +439,14 @@ static enum weir_status view_columns(const struct offer *offer, struct chunk *ch
     return status;
 }
 
+static void list_packed(struct chunk *chunk)
+{
+    for (uint8_t c = 0; c < PLACES; c++) {
+        if (chunk->column[c].bits > 0)
+            chunk->packed_column[chunk->packed_columns++] = c;
+    }
+}
+
 static bool is_constant(const struct weir_column_view *view)
 {
     return view->bits == 0 && view->step == 0;
@@ -452,6 +468,7 @@ static enum weir_status make_chunk(const struct offer *offer, struct chunk **ret
         free_chunk(chunk);
         return status;
     }
+    list_packed(chunk);
     chunk->first_row = read_row(chunk, 0);
     chunk->is_even = is_constant(&chunk->column[STATES]) && is_constant(&chunk->column[FILES]) &&
                      is_constant(&chunk->column[LENGTHS]);

@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAME_FILE_LOOKS = 64 }; /* where there are more files, few chunks share one */
+enum {
+    SAME_FILE_LOOKS = 64, /* where there are more files, few chunks share one */
+    SET_AHEAD = 64,       /* ids that are had come, for they lie at random places */
+};
 
 static struct preprocess_range positions_of(const struct located *located,
                                             const struct preprocess_plan *plan, uint64_t batch)
@@ -27,17 +30,33 @@ static size_t positions_in(const struct located *located, const struct preproces
     return count;
 }
 
-/* The slice of one batch, whose samples are `indices`. */
-static void set_down(struct located *located, const struct preprocess_plan *plan, uint64_t batch,
-                     const uint64_t *indices)
+void preprocess_located_set(struct located *located, size_t end)
 {
-    struct preprocess_range positions = positions_of(located, plan, batch);
-    uint64_t first = positions.first - preprocess_positions(&plan->geometry, batch).first;
-    for (uint64_t i = first; i < first + positions.count; i++) {
-        located->samples[located->count++] = (struct located_sample){
-            .id = plan->set.ids[indices[i]],
-            .weight = plan->set.weights != NULL ? plan->set.weights[indices[i]] : 1,
+    const uint64_t *ids = located->set_ids, *indices = located->indices;
+    if (ids == NULL)
+        return;
+    for (size_t i = located->set; i < end; i++) {
+        if (i + SET_AHEAD < located->count)
+            __builtin_prefetch(&ids[indices[i + SET_AHEAD]]);
+        located->samples[i] = (struct located_sample){
+            .id = ids[indices[i]],
+            .weight = located->set_weights != NULL ? located->set_weights[indices[i]] : 1,
         };
+    }
+    located->set = end;
+}
+
+/* Of each batch, the slice alone. */
+static void take_slices(struct located *located, const struct preprocess_plan *plan,
+                        struct preprocess_range batches)
+{
+    for (uint64_t i = 0; i < batches.count; i++) {
+        struct preprocess_range all = preprocess_positions(&plan->geometry, batches.first + i);
+        struct preprocess_range slice = positions_of(located, plan, batches.first + i);
+        memmove(located->indices + located->count,
+                located->indices + i * plan->geometry.batch_samples + (slice.first - all.first),
+                slice.count * sizeof(*located->indices));
+        located->count += slice.count;
     }
 }
 
@@ -52,20 +71,27 @@ static void make_room(struct located *located, size_t room)
     located->unknown = weir_realloc(NULL, room, sizeof(*located->unknown));
 }
 
+static void list_all(struct located *located)
+{
+    located->unknown_count = located->count;
+    for (uint32_t i = 0; i < located->count; i++)
+        located->unknown[i] = i;
+}
+
 void preprocess_located_begin(struct located *located, const struct preprocess_plan *plan,
                               uint64_t group, uint32_t rank)
 {
     struct preprocess_range batches = preprocess_group(&plan->geometry, group);
-    size_t batch_samples = plan->geometry.batch_samples;
     preprocess_located_end(located);
-    make_room(located, batches.count * batch_samples);
+    make_room(located, batches.count * plan->geometry.batch_samples);
     located->rank = rank;
     preprocess_plan_group(plan, group, located->indices);
     if (preprocess_chain_reads_times(plan->chain))
         located->times = weir_realloc(NULL, located->room + 1, sizeof(*located->times));
-    for (uint64_t i = 0; i < batches.count; i++)
-        set_down(located, plan, batches.first + i, located->indices + i * batch_samples);
-    preprocess_located_forget(located);
+    take_slices(located, plan, batches);
+    located->set_ids = plan->set.ids;
+    located->set_weights = plan->set.weights;
+    list_all(located);
 }
 
 static void forget_files(struct located *located)
@@ -105,10 +131,9 @@ void preprocess_located_clear(struct located *located)
 
 void preprocess_located_forget(struct located *located)
 {
+    preprocess_located_set(located, located->count);
     preprocess_located_clear(located);
-    located->unknown_count = located->count;
-    for (uint32_t i = 0; i < located->count; i++)
-        located->unknown[i] = i;
+    list_all(located);
 }
 
 void preprocess_located_again(struct located *located)

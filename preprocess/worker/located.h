@@ -31,9 +31,12 @@ struct located {
     struct located_sample *samples; /* in the order of positions, from the group's first */
     uint32_t rank;                  /* of the slices; or LOCATED_WHOLE */
     size_t count;
-    uint64_t *indices; /* of them in the set */
-    size_t room;       /* of each of these arrays, which stay from lease to lease */
-    uint32_t *unknown; /* those of `samples` that storage is asked for one by one, … */
+    size_t set; /* of them, the first so many, have their ids: see preprocess_located_set() … */
+    uint64_t *indices;        /* … which have these places in the set … */
+    const uint64_t *set_ids;  /* … borrowed; NULL: all have their ids … */
+    const float *set_weights; /* … and NULL: all weigh 1 */
+    size_t room;              /* of each of these arrays, which stay from lease to lease */
+    uint32_t *unknown;        /* those of `samples` that storage is asked for one by one, … */
     size_t unknown_count;
     size_t known;             /* … of which this many, from the first, are filled in */
     struct file_about *files; /* their paths are owned */
@@ -45,9 +48,13 @@ struct located {
     unsigned tries;
 };
 
-/* Lists the samples of the group that are in the slices of `rank`, all unknown; nothing of the lease before is left. */
+/* Lists the samples of the group that are in the slices of `rank`, all unknown; nothing of the lease before is left.
+ * They get their ids by preprocess_located_set(), which is still the plan's. */
 void preprocess_located_begin(struct located *located, const struct preprocess_plan *plan,
                               uint64_t group, uint32_t rank);
+/* Gives the first `end` samples their ids and weights, as far as they have none: piece by piece, so that it can be a
+ * part of another pass over them. Only preprocess_located_forget() gives them itself. */
+void preprocess_located_set(struct located *located, size_t end);
 /* Drops the lease, and keeps memory for the next one; zeroed is fine. */
 void preprocess_located_end(struct located *located);
 void preprocess_located_fini(struct located *located); /* zeroed is fine */

@@ -91,6 +91,7 @@ static void locate(struct lab *lab)
     struct stat status;
     assert_int_equal(stat(lab->records, &status), 0);
     preprocess_located_begin(&lab->located, &lab->plan, 0, LOCATED_WHOLE);
+    preprocess_located_set(&lab->located, lab->located.count);
     assert_int_equal(lab->located.count, SAMPLES);
     uint32_t file = preprocess_located_file(
         &lab->located, &(struct file_about){.path = lab->records,
