@@ -6,7 +6,9 @@
 // clang-format off
 #define EXPORT_FORMATS(X)                                                                  \
     X(mds, "MosaicML's shards and index.json")                                             \
-    X(npy, "NumPy's arrays, one a column; a ragged column is its values and offsets")
+    X(npy, "NumPy's arrays, one a column; a ragged column is its values and offsets")      \
+    X(tar, "WebDataset's shards, a .npy per column and sample, and .cls")                  \
+    X(tfrecord, "TensorFlow's records of tf.train.Example")
 // clang-format on
 
 #endif

@@ -2,31 +2,16 @@
  * may say is thereby refused. */
 #include "core/wire/model_pack.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { NAME_BYTES = 100, PREFIX_BYTES = 155, SUM_BYTES = 8 };
-
-/* POSIX.1-1988, with numbers in octal. */
-struct ustar {
-    char name[NAME_BYTES];
-    char mode[8], uid[8], gid[8], size[12], mtime[12], sum[SUM_BYTES];
-    char type;
-    char link[100];
-    char magic[6], version[2], user[32], group[32], major[8], minor[8];
-    char prefix[PREFIX_BYTES];
-    char rest[12];
-};
-static_assert(sizeof(struct ustar) == WEIR_TAR_BLOCK, "a header is a block");
 
 static const char USER[] = "weir-model";
 
 bool weir_model_pack_begins(struct weir_bytes bytes)
 {
     return bytes.size >= WEIR_TAR_BLOCK &&
-           memcmp(bytes.at + offsetof(struct ustar, magic), "ustar", sizeof("ustar")) == 0 &&
-           memcmp(bytes.at + offsetof(struct ustar, user), USER, sizeof(USER)) == 0;
+           memcmp(bytes.at + offsetof(struct weir_ustar, magic), "ustar", sizeof("ustar")) == 0 &&
+           memcmp(bytes.at + offsetof(struct weir_ustar, user), USER, sizeof(USER)) == 0;
 }
 
 /* ---- names ---- */
@@ -51,70 +36,16 @@ static bool is_plain(const char *name)
     }
 }
 
-/* Returns the part of the name after its prefix; NULL: it cannot be split. */
-static const char *split(const char *name)
-{
-    size_t size = strlen(name);
-    const char *at = name;
-
-    if (size <= NAME_BYTES)
-        return name;
-    while ((at = strchr(at, '/')) != NULL) {
-        at++;
-        if (size - (size_t)(at - name) <= NAME_BYTES)
-            return (size_t)(at - name) - 1 <= PREFIX_BYTES ? at : NULL;
-    }
-    return NULL;
-}
-
-/* ---- headers ---- */
-
-static void put_octal(char *field, size_t size, uint64_t number)
-{
-    field[--size] = '\0';
-    while (size > 0) {
-        field[--size] = (char)('0' + number % 8);
-        number /= 8;
-    }
-}
-
-static void put_sum(struct ustar *header)
-{
-    const uint8_t *bytes = (const uint8_t *)header;
-    uint64_t sum = 0;
-
-    memset(header->sum, ' ', SUM_BYTES);
-    for (size_t i = 0; i < WEIR_TAR_BLOCK; i++)
-        sum += bytes[i];
-    put_octal(header->sum, SUM_BYTES - 1, sum);
-}
-
 enum weir_status weir_model_pack_header(const char *name, uint64_t size,
                                         uint8_t header[WEIR_TAR_BLOCK], struct weir_error *err)
 {
-    struct ustar ustar = {.type = '0', .magic = "ustar", .version = {'0', '0'}};
-    const char *rest = split(name);
-
-    if (!is_plain(name) || rest == NULL || strlen(name) > WEIR_MODEL_PACK_NAME_MAX)
+    if (!is_plain(name) || strlen(name) > WEIR_MODEL_PACK_NAME_MAX ||
+        !weir_ustar_header(name, size, USER, header))
         return weir_fail(
             err, WEIR_INVALID,
             "'%.300s': expected a relative name of at most %d bytes, the last 100 in at "
             "most one part, below at most %d directories",
             name, WEIR_MODEL_PACK_NAME_MAX, WEIR_MODEL_PACK_DEPTH_MAX);
-    memcpy(ustar.name, rest, strlen(rest));
-    if (rest > name)
-        memcpy(ustar.prefix, name, (size_t)(rest - name) - 1);
-    put_octal(ustar.mode, sizeof(ustar.mode), 0644);
-    put_octal(ustar.uid, sizeof(ustar.uid), 0);
-    put_octal(ustar.gid, sizeof(ustar.gid), 0);
-    put_octal(ustar.size, sizeof(ustar.size), size);
-    put_octal(ustar.mtime, sizeof(ustar.mtime), 0);
-    memcpy(ustar.user, USER, sizeof(USER));
-    memcpy(ustar.group, USER, sizeof(USER));
-    put_octal(ustar.major, sizeof(ustar.major), 0);
-    put_octal(ustar.minor, sizeof(ustar.minor), 0);
-    put_sum(&ustar);
-    memcpy(header, &ustar, WEIR_TAR_BLOCK);
     return WEIR_OK;
 }
 
@@ -126,10 +57,11 @@ static enum weir_status corrupt(const struct weir_model_pack_reader *reader, str
     return weir_fail(err, WEIR_CORRUPT, "packed model: file %zu: %s", reader->count + 1, what);
 }
 
-static void read_name(const struct ustar *header, char name[WEIR_MODEL_PACK_NAME_MAX + 2])
+static void read_name(const struct weir_ustar *header, char name[WEIR_MODEL_PACK_NAME_MAX + 2])
 {
-    (void)snprintf(name, WEIR_MODEL_PACK_NAME_MAX + 2, "%.*s%s%.*s", PREFIX_BYTES, header->prefix,
-                   header->prefix[0] != '\0' ? "/" : "", NAME_BYTES, header->name);
+    (void)snprintf(name, WEIR_MODEL_PACK_NAME_MAX + 2, "%.*s%s%.*s", WEIR_TAR_PREFIX_BYTES,
+                   header->prefix, header->prefix[0] != '\0' ? "/" : "", WEIR_TAR_NAME_BYTES,
+                   header->name);
 }
 
 static uint64_t read_octal(const char *field, size_t size)
@@ -153,7 +85,7 @@ static bool is_end(struct weir_bytes rest)
 static enum weir_status read_header(struct weir_model_pack_reader *reader, const uint8_t *block,
                                     struct weir_error *err)
 {
-    struct ustar header;
+    struct weir_ustar header;
     uint8_t expected[WEIR_TAR_BLOCK];
     char name[WEIR_MODEL_PACK_NAME_MAX + 2];
     struct weir_error problem;

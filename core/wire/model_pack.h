@@ -6,13 +6,13 @@
 
 #include "core/base/bytes.h"
 #include "core/base/error.h"
+#include "core/wire/ustar.h"
 
 enum {
     WEIR_MODEL_PACK_BYTES_MAX = 1 << 30,
     WEIR_MODEL_PACK_FILES_MAX = 4096,
     WEIR_MODEL_PACK_NAME_MAX = 255, /* bytes of a name, with the directories it lies in */
     WEIR_MODEL_PACK_DEPTH_MAX = 16, /* directories in each other */
-    WEIR_TAR_BLOCK = 512,
 };
 
 /* True when it begins as such an archive does. */

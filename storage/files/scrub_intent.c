@@ -1,9 +1,9 @@
 /* Scrubbing intents: see scrub_intent.h. */
 #include "storage/files/scrub_intent.h"
 
+#include "core/base/crc32c.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
-#include "storage/formats/crc32c.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,13 +28,13 @@ static void pack(const struct scrub_intent *intent, uint8_t slot[SLOT_BYTES])
 
     for (size_t i = 0; i < WORDS; i++)
         weir_put_u64(slot + 8 * i, words[i]);
-    weir_put_u32(slot + WORDS_BYTES, storage_crc32c(weir_bytes(slot, WORDS_BYTES)));
+    weir_put_u32(slot + WORDS_BYTES, weir_crc32c(weir_bytes(slot, WORDS_BYTES)));
 }
 
 /* False: the slot is free. */
 static bool unpack(const uint8_t *slot, struct scrub_intent *ret_intent)
 {
-    if (weir_get_u32(slot + WORDS_BYTES) != storage_crc32c(weir_bytes(slot, WORDS_BYTES)))
+    if (weir_get_u32(slot + WORDS_BYTES) != weir_crc32c(weir_bytes(slot, WORDS_BYTES)))
         return false;
     *ret_intent = (struct scrub_intent){
         .device = weir_get_u64(slot),

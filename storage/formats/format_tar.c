@@ -4,7 +4,7 @@
  *     n01/0001.jpg  n01/0001.cls  n01/0001.json    one sample, __key__ n01/0001
  *
  * The payload is one part (`sample: jpg`), or the whole sample, headers and all, as a small archive. */
-#include "storage/formats/crc32c.h"
+#include "core/base/crc32c.h"
 #include "storage/formats/format.h"
 #include "storage/formats/json_fields.h"
 #include "storage/formats/tar_member.h"
@@ -353,7 +353,7 @@ static uint64_t end_number(const struct run *run)
 
 static uint64_t hash_of(const struct group *group)
 {
-    return storage_crc32c(weir_bytes(group->base, group->base_size)) >> (32 - SKIPPED_BITS) | 1;
+    return weir_crc32c(weir_bytes(group->base, group->base_size)) >> (32 - SKIPPED_BITS) | 1;
 }
 
 /* A sample that no window holds: it is refused once, up to the member that does not fit, which is stepped over;

@@ -4,7 +4,7 @@
  *
  * The sample is the data. A wrong checksum of the data costs that record; a wrong one of the length, all
  * that follows: nothing says where the next record begins. */
-#include "storage/formats/crc32c.h"
+#include "core/base/crc32c.h"
 #include "storage/formats/example.h"
 #include "storage/formats/format.h"
 
@@ -15,14 +15,6 @@
 enum { HEADER_BYTES = 12, FOOTER_BYTES = 4, DATA_MAX = FORMAT_RECORD_MAX - 16 };
 
 static const struct cfg_key OPTIONS[] = {CFG_END};
-
-/* "Masked", so that a CRC of bytes that hold CRCs stays useful: rotated by 15, plus a constant. */
-static uint32_t masked_crc(const uint8_t *at, size_t size)
-{
-    uint32_t crc = storage_crc32c(weir_bytes(at, size));
-
-    return (crc >> 15 | crc << 17) + 0xa282ead8u;
-}
 
 /* One index run. */
 struct run {
@@ -61,7 +53,7 @@ static void take_record(struct run *run, const uint8_t *at, size_t size)
 
     if (size == 0)
         refuse(run, "found an empty record, expected bytes", false);
-    else if (masked_crc(data, size) != weir_get_u32(data + size))
+    else if (weir_crc32c_masked(weir_bytes(data, size)) != weir_get_u32(data + size))
         refuse(run, "found a wrong checksum of the data, expected that of what is there", false);
     else if (is_zero(data, size) && run->sink->scrubbed != NULL)
         run->sink->scrubbed(run->sink->owner, extent);
@@ -87,7 +79,7 @@ static bool step(struct run *run, struct weir_bytes rest)
         return false;
     }
     size = weir_get_u64(rest.at);
-    if (masked_crc(rest.at, 8) != weir_get_u32(rest.at + 8)) {
+    if (weir_crc32c_masked(weir_bytes(rest.at, 8)) != weir_get_u32(rest.at + 8)) {
         refuse(run,
                "found a wrong checksum of the length: where the next record begins cannot be told",
                true);
@@ -139,7 +131,8 @@ static void scrub(struct weir_bytes head, const void *options, uint8_t *extent, 
     (void)head;
     (void)options;
     memset(extent + HEADER_BYTES, 0, data);
-    weir_put_u32(extent + HEADER_BYTES + data, masked_crc(extent + HEADER_BYTES, data));
+    weir_put_u32(extent + HEADER_BYTES + data,
+                 weir_crc32c_masked(weir_bytes(extent + HEADER_BYTES, data)));
 }
 
 static struct format_start start(struct weir_bytes head, uint64_t before, uint64_t payload)

@@ -1,12 +1,12 @@
 /* TensorFlow's records from strangers. The checksums are made right first, which a fuzzer would never guess. */
-#include "storage/formats/crc32c.h"
+#include "core/base/crc32c.h"
 #include "tests/fuzz/format_fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void repair(uint8_t *at, size_t size, uint8_t *crc_at)
 {
-    uint32_t crc = storage_crc32c(weir_bytes(at, size));
+    uint32_t crc = weir_crc32c(weir_bytes(at, size));
 
     weir_put_u32(crc_at, (crc >> 15 | crc << 17) + 0xa282ead8u);
 }

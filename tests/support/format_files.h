@@ -3,7 +3,7 @@
 #define WEIR_TESTS_SUPPORT_FORMAT_FILES_H
 
 #include "core/base/bytes.h"
-#include "storage/formats/crc32c.h"
+#include "core/base/crc32c.h"
 #include "storage/formats/tar_member.h"
 
 #include <string.h>
@@ -45,7 +45,7 @@ static inline void put_feature(const char *name, const char *value, struct weir_
 
 static inline uint32_t masked_crc(const void *at, size_t size)
 {
-    uint32_t crc = storage_crc32c_portable(weir_bytes(at, size));
+    uint32_t crc = weir_crc32c_portable(weir_bytes(at, size));
 
     return (crc >> 15 | crc << 17) + 0xa282ead8u;
 }

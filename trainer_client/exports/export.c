@@ -253,6 +253,8 @@ void trainer_export_fini(struct export *export)
     free(export->shards);
     weir_buf_fini(&export->pending);
     weir_buf_fini(&export->ends);
+    weir_buf_fini(&export->row);
+    weir_buf_fini(&export->part);
     for (size_t i = 0; i < EXPORT_COLUMNS_MAX; i++) {
         weir_buf_fini(&export->values[i]);
         weir_buf_fini(&export->lengths[i]);

@@ -58,6 +58,7 @@ struct export
     /* Of the shard at hand. */
     uint64_t pending_rows;
     struct weir_buf pending, ends;               /* rows end to end; where each ends, u64 */
+    struct weir_buf row, part;                   /* room for one row of formats that nest */
     struct weir_buf values[EXPORT_COLUMNS_MAX];  /* of formats that keep columns apart */
     struct weir_buf lengths[EXPORT_COLUMNS_MAX]; /* the same, of ragged ones: u64 a row */
 };

@@ -1,5 +1,5 @@
 /* CRC-32C against the vectors of RFC 3720, appendix B.4, and one way of computing it against the other. */
-#include "storage/formats/crc32c.h"
+#include "core/base/crc32c.h"
 
 #include "core/base/rng.h"
 
@@ -16,16 +16,16 @@ static void published_vectors_come_out(void **state)
 
     (void)state;
     memset(bytes, 0, sizeof(bytes));
-    assert_int_equal(storage_crc32c(weir_bytes(bytes, 32)), 0x8a9136aa);
+    assert_int_equal(weir_crc32c(weir_bytes(bytes, 32)), 0x8a9136aa);
     memset(bytes, 0xff, sizeof(bytes));
-    assert_int_equal(storage_crc32c(weir_bytes(bytes, 32)), 0x62a8ab43);
+    assert_int_equal(weir_crc32c(weir_bytes(bytes, 32)), 0x62a8ab43);
     for (uint8_t i = 0; i < 32; i++)
         bytes[i] = i;
-    assert_int_equal(storage_crc32c(weir_bytes(bytes, 32)), 0x46dd794e);
+    assert_int_equal(weir_crc32c(weir_bytes(bytes, 32)), 0x46dd794e);
     for (uint8_t i = 0; i < 32; i++)
         bytes[i] = (uint8_t)(31 - i);
-    assert_int_equal(storage_crc32c(weir_bytes(bytes, 32)), 0x113fdb5c);
-    assert_int_equal(storage_crc32c(weir_bytes_of("123456789")), 0xe3069283);
+    assert_int_equal(weir_crc32c(weir_bytes(bytes, 32)), 0x113fdb5c);
+    assert_int_equal(weir_crc32c(weir_bytes_of("123456789")), 0xe3069283);
 }
 
 static void the_instruction_and_the_table_agree(void **state)
@@ -38,8 +38,8 @@ static void the_instruction_and_the_table_agree(void **state)
     for (size_t i = 0; i < sizeof(bytes); i++)
         bytes[i] = (uint8_t)weir_rng_next(&rng);
     for (size_t size = 0; size <= sizeof(bytes); size++)
-        assert_int_equal(storage_crc32c(weir_bytes(bytes, size)),
-                         storage_crc32c_portable(weir_bytes(bytes, size)));
+        assert_int_equal(weir_crc32c(weir_bytes(bytes, size)),
+                         weir_crc32c_portable(weir_bytes(bytes, size)));
 }
 
 int main(void)
@@ -48,5 +48,5 @@ int main(void)
         cmocka_unit_test(published_vectors_come_out),
         cmocka_unit_test(the_instruction_and_the_table_agree),
     };
-    return cmocka_run_group_tests_name("storage: CRC-32C", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("base: CRC-32C", tests, NULL, NULL);
 }

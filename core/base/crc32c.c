@@ -1,5 +1,5 @@
 /* CRC-32C: see crc32c.h. The polynomial is 0x1edc6f41, reflected. */
-#include "storage/formats/crc32c.h"
+#include "core/base/crc32c.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@ static const uint32_t NIBBLES[16] = {
     0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9, 0xc38d26c4, 0xd3d3e1ab, 0xe330a81a, 0xf36e6f75,
 };
 
-uint32_t storage_crc32c_portable(struct weir_bytes bytes)
+uint32_t weir_crc32c_portable(struct weir_bytes bytes)
 {
     uint32_t crc = UINT32_MAX;
 
@@ -37,17 +37,23 @@ __attribute__((target("sse4.2"))) static uint32_t by_instruction(struct weir_byt
     return ~(uint32_t)crc;
 }
 
-uint32_t storage_crc32c(struct weir_bytes bytes)
+uint32_t weir_crc32c(struct weir_bytes bytes)
 {
-    return __builtin_cpu_supports("sse4.2") ? by_instruction(bytes)
-                                            : storage_crc32c_portable(bytes);
+    return __builtin_cpu_supports("sse4.2") ? by_instruction(bytes) : weir_crc32c_portable(bytes);
 }
 
 #else
 
-uint32_t storage_crc32c(struct weir_bytes bytes)
+uint32_t weir_crc32c(struct weir_bytes bytes)
 {
-    return storage_crc32c_portable(bytes);
+    return weir_crc32c_portable(bytes);
 }
 
 #endif
+
+uint32_t weir_crc32c_masked(struct weir_bytes bytes)
+{
+    uint32_t crc = weir_crc32c(bytes);
+
+    return (crc >> 15 | crc << 17) + 0xa282ead8u;
+}
