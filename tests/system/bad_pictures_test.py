@@ -8,10 +8,9 @@ import re
 import struct
 import subprocess
 import threading
-import time
 import zlib
 
-from weirlab import DEADLINE_S, Lab, assert_clean_audits, binaries, logs, served, with_trainer
+from weirlab import DEADLINE_S, Lab, assert_clean_audits, await_that, binaries, served, with_trainer
 
 PICTURES, BATCH, EPOCHS, SIDE = 60, 10, 2, 60_000
 TRIES = 5  # of preprocess.on_error: retry
@@ -127,13 +126,6 @@ PNG_REASONS = ["decode_png: the file is cut off", "decode_png: Not a PNG file", 
 WAYS = [cut_off, garbage, bomb]
 
 
-def wait_for(path):
-    deadline, over = time.monotonic() + DEADLINE_S, threading.Event()
-    while not path.exists():
-        assert time.monotonic() < deadline, path
-        over.wait(0.02)
-
-
 class Replacing:
     """Puts another file in the place of one, again and again."""
 
@@ -162,7 +154,7 @@ def check_skip(lab, gate):
     spoilt = spoil(folder, WAYS)
     (gate / "wait").touch()
     submit(lab, "skips", folder, "skip", order="relaxed")
-    wait_for(gate / "waits")
+    await_that((gate / "waits").exists)
     os.truncate(spoilt[3], spoilt[3].stat().st_size // 2)
     other = spoilt[4].with_suffix(".other")
     other.write_bytes(spoilt[4].read_bytes())

@@ -4,10 +4,8 @@ import contextlib
 import json
 import signal
 import subprocess
-import threading
-import time
 
-from weirlab import DEADLINE_S, PIPELINE, Lab, run_tests, served
+from weirlab import DEADLINE_S, PIPELINE, Lab, await_that, run_tests, served
 
 STRICT = PIPELINE.replace("deletion:  {{policy: retrain_now}}", "deletion:  {{policy: retrain_now, within: 1ms}}")
 
@@ -166,10 +164,7 @@ def test_a_killed_command_takes_along_the_platform_that_it_started(lab):
         assert "erasure 1" in waiting.stderr.readline() and serving(lab)
         waiting.kill()
         waiting.communicate(timeout=DEADLINE_S)
-        until = time.monotonic() + DEADLINE_S
-        while serving(lab):
-            assert time.monotonic() < until, "a platform was left behind"
-            threading.Event().wait(0.05)  # it is nobody's child any more
+        await_that(lambda: not serving(lab), lambda: "a platform was left behind")  # it is nobody's child any more
 
 
 def test_an_overdue_erasure_has_its_own_exit_code(lab):

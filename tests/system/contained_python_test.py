@@ -4,10 +4,9 @@ same pipeline goes on when the program is mended."""
 import json
 import re
 import sys
-import threading
 
 from python_test import OURS, PythonLab, said
-from weirlab import DEADLINE_S, Run, await_force, logs, run_tests, serve
+from weirlab import DEADLINE_S, Run, await_force, await_that, logs, run_tests, serve
 
 LOG_BYTES_MAX = (16 << 20) + (1 << 16)  # of a log, and of what was set aside of it
 BEGIN = "import ctypes, os, sys, time, weir\nsession = weir.Session()\n"
@@ -111,12 +110,8 @@ def in_the_midst(lab, *words):
     system = lab.system(sys.executable, lab.programs / "erased.py", *words, modes="modes: [train, evaluate]")
     server = serve(lab, "--system", system)
     lab.weir("submit", str(lab.pipeline))
-    for _ in range(100 * DEADLINE_S):
-        midst = next(lab.data_dir.glob("runs/*/midst"), None)
-        if midst is not None:
-            return server, midst.parent, midst.read_text().split()
-        threading.Event().wait(0.01)  # nothing else tells
-    raise AssertionError(logs(lab.data_dir))
+    midst = await_that(lambda: next(lab.data_dir.glob("runs/*/midst"), None), lambda: logs(lab.data_dir))
+    return server, midst.parent, midst.read_text().split()
 
 
 def seen(lab):

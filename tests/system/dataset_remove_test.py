@@ -2,10 +2,9 @@
 
 import hashlib
 import json
-import threading
 
-from weirlab import (DEADLINE_S, Lab, assert_clean_audits, faulty, kill_all, outcome, query, run_tests, serve, served, starts,
-                     victims)
+from weirlab import (DEADLINE_S, Lab, assert_clean_audits, await_that, faulty, kill_all, outcome, query, run_tests, serve, served,
+                     starts, victims)
 
 TABLES = """SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid WHERE a.attname = 'dataset'
     AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relnamespace = 'storage'::regnamespace
@@ -59,11 +58,7 @@ def test_a_dataset_stays_while_something_depends_on_it(lab):
 
 
 def await_count(what, count):
-    for _ in range(5 * DEADLINE_S):
-        if what() >= count:
-            return
-        threading.Event().wait(0.2)  # nothing else tells
-    raise AssertionError(what())
+    await_that(lambda: what() >= count, what, pause_s=0.2)
 
 
 def kill_platform(lab, server):

@@ -5,10 +5,8 @@ Skips (exit code 77) where a small file system cannot be mounted."""
 
 import subprocess
 import sys
-import threading
-import time
 
-from weirlab import DEADLINE_S, PIPELINE, SKIPPED, Lab, assert_clean_audits, make_clusters, peak_bytes
+from weirlab import PIPELINE, SKIPPED, Lab, assert_clean_audits, await_that, make_clusters, peak_bytes
 
 MB = 1 << 20
 MEMORY_MAX = 256 * MB
@@ -37,10 +35,8 @@ def fill(path):
 
 def poll(run, what):
     """Until `what` holds, which no event tells of."""
-    deadline, over = time.monotonic() + DEADLINE_S, threading.Event()
-    while not what():
-        assert run.process.poll() is None and time.monotonic() < deadline, run.stderr
-        over.wait(0.05)  # leaves the processors to those that are waited for
+    await_that(lambda: run.process.poll() is not None or what(), lambda: run.stderr)
+    assert run.process.poll() is None, run.stderr
 
 
 def survive(lab):

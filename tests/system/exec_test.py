@@ -4,10 +4,9 @@ not the run; and when workers are killed, no process of it is left."""
 
 import os
 import subprocess
-import time
 from pathlib import Path
 
-from weirlab import DEADLINE_S, Lab, Run, assert_clean_audits, binaries, everyone_may_enter
+from weirlab import Lab, Run, assert_clean_audits, await_that, binaries, everyone_may_enter
 
 EXAMPLE = Path(__file__).parents[2] / "docs/guides/programs/text_numbers.py"
 OPERATORS = """\
@@ -56,15 +55,9 @@ def is_alive(pid):
         return False
 
 
-def wait_until(what):
-    deadline = time.monotonic() + DEADLINE_S
-    while not what():
-        assert time.monotonic() < deadline
-
-
 def kill_workers(run, pids):
     """While their programs run, each with its daemon."""
-    wait_until(lambda: len(os.listdir(pids)) >= 2 or run.process.poll() is not None)
+    await_that(lambda: len(os.listdir(pids)) >= 2 or run.process.poll() is not None)
     hit = [run.kill(name) for name in ("worker-1", "worker-2")]
     assert any(hit), "the run was over before"
 
@@ -96,7 +89,7 @@ def main():
     audits = [event["audit"] for event in whole.of("training_finished")]
     assert audits and all(audit["delivered"] == audit["set"] for audit in audits), audits
     pids = os.listdir(programs / "pids")
-    wait_until(lambda: not any(is_alive(pid) for pid in pids))
+    await_that(lambda: not any(is_alive(pid) for pid in pids))
     print(f"allowed: {len(audits)} trainings, every sample delivered, workers killed; none of {len(pids)} processes is left")
 
     system = write(lab.folder / "fragile.yaml", f"programs:\n  numbers: {{command: [/usr/bin/python3, {fragile}]}}\n")

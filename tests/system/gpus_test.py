@@ -5,9 +5,8 @@ somebody else, who finds none waits, and the slot of a trainer that is killed is
 import json
 import os
 import signal
-import time
 
-from weirlab import DEADLINE_S, Lab, assert_clean_audits, served, with_trainer
+from weirlab import Lab, assert_clean_audits, await_that, served, with_trainer
 
 TRAINER = """\
 #!/bin/sh
@@ -54,14 +53,6 @@ class Slots:
         return len(self.began())
 
 
-def until(what, told):
-    """Polls what has to become true."""
-    deadline = time.monotonic() + DEADLINE_S
-    while not what():
-        assert time.monotonic() < deadline, told()
-        time.sleep(0.05)
-
-
 def trainers(lab):
     return json.loads(lab.weir("status", "--json"))["trainers"]
 
@@ -81,9 +72,9 @@ def main():
     with served(lab, "--system", str(system)):
         for name in ("one", "two", "three"):
             submit(lab, name, WANTS[name])
-        until(lambda: trainers(lab)["waiting"] == 1 and len(slots.began()) == 2, lambda: (trainers(lab), slots.began()))
+        await_that(lambda: trainers(lab)["waiting"] == 1 and len(slots.began()) == 2, lambda: (trainers(lab), slots.began()))
         submit(lab, "both", WANTS["both"])
-        until(lambda: trainers(lab)["waiting"] == 2, lambda: trainers(lab))
+        await_that(lambda: trainers(lab)["waiting"] == 2, lambda: trainers(lab))
         now = trainers(lab)
         assert (now["gpus"], now["gpus_busy"], now["busy"]) == (2, 2, 2), now
         (first, its_gpu, its_run), (_, other_gpu, _) = slots.began()
@@ -91,7 +82,7 @@ def main():
 
         slots.note_killed(first)
         os.kill(first, signal.SIGKILL)
-        until(lambda: len(slots.began()) == 3, slots.began)
+        await_that(lambda: len(slots.began()) == 3, slots.began)
         _, gpu, run = slots.began()[2]
         assert gpu == its_gpu and run != its_run, slots.began()
 
@@ -104,7 +95,7 @@ def main():
             assert trained["cost"]["gpu_seconds"] > 0, trained
         assert "0,1" in [gpus for _, gpus, _ in slots.began()], slots.began()
         print(f"{slots.never_shared()} trainers shared two GPUs, none saw another one's", flush=True)
-        until(lambda: trainers(lab)["gpus_busy"] == 0, lambda: trainers(lab))
+        await_that(lambda: trainers(lab)["gpus_busy"] == 0, lambda: trainers(lab))
 
         submit(lab, "three-of-two", 3)
         lab.weir("watch", "three-of-two", expect=1)

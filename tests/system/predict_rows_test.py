@@ -5,11 +5,9 @@ import contextlib
 import json
 import os
 import subprocess
-import threading
-import time
 from pathlib import Path
 
-from weirlab import DEADLINE_S, PIPELINE, Lab, kill, run_tests, serve, served, stopped, victims
+from weirlab import PIPELINE, Lab, await_that, kill, run_tests, serve, served, stopped, victims
 
 WITH_KEYS = (PIPELINE.replace("preprocess:\n", "preprocess:\n  on_error: skip\n")
              .replace("    subject: {{field: user}}\n", "    subject: {{field: user}}\n    key:     {{field: note}}\n"))
@@ -162,7 +160,7 @@ class Asker:
         self.held = contextlib.ExitStack()
         self.held.enter_context(stopped(victims(lab.data_dir, "worker")))
         self.write()
-        wait_until(lambda: runs_of(lab))
+        await_that(lambda: runs_of(lab))
 
     def write(self):
         for i in range(self.ROWS):
@@ -181,13 +179,6 @@ class Asker:
         self.process.communicate()
 
 
-def wait_until(what):
-    deadline = time.monotonic() + DEADLINE_S
-    while not what():
-        assert time.monotonic() < deadline
-        threading.Event().wait(0.002)
-
-
 def runs_of(lab):
     return [path for path in (lab.data_dir / "runs").glob("*") if path.name.isdigit()]
 
@@ -203,7 +194,7 @@ def test_who_is_killed_leaves_nothing_of_the_rows():
         asker = Asker(lab)
         asker.kill()
         asker.go_on()
-        wait_until(lambda: not runs_of(lab))  # the run ends by itself
+        await_that(lambda: not runs_of(lab))  # the run ends by itself
         asker = Asker(lab)
         assert kill(lab.data_dir, "trainer")
         asker.go_on()

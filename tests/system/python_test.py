@@ -9,12 +9,11 @@ import signal
 import struct
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import why_test
-from weirlab import (DEADLINE_S, PIPELINE, SKIPPED, Lab, Run, assert_clean_audits, binaries, child, everyone_may_enter, outcome,
-                     run_tests, served, victims)
+from weirlab import (DEADLINE_S, PIPELINE, SKIPPED, Lab, Run, assert_clean_audits, await_that, binaries, child,
+                     everyone_may_enter, outcome, run_tests, served, victims)
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = Path(__file__).parent / "python"
@@ -209,11 +208,8 @@ def test_numbers_have_names_in_both_directions():
 def stop_the_workers(run, signals):
     """Stops them when the program says so, and lets them go on; the program is told when it is done."""
     for name, number in signals:
-        for _ in range(100 * DEADLINE_S):
-            wish = next(run.data_dir.glob(f"runs/*/{name}"), None)
-            if run.process.poll() is not None or wish is not None:
-                break
-            threading.Event().wait(0.01)  # nothing else tells
+        await_that(lambda: run.process.poll() is not None or any(run.data_dir.glob(f"runs/*/{name}")))
+        wish = next(run.data_dir.glob(f"runs/*/{name}"), None)
         for pid in victims(run.data_dir, "worker"):
             os.kill(pid, number)
         if wish is not None:

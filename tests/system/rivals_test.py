@@ -7,11 +7,10 @@ import os
 import re
 import shutil
 import sys
-import threading
 from pathlib import Path
 
 from python_test import OURS, PythonLab
-from weirlab import DEADLINE_S, Run, assert_clean_audits, binaries, logs, outcome, peak_bytes, run_tests, served, victims
+from weirlab import Run, assert_clean_audits, await_that, binaries, logs, outcome, peak_bytes, run_tests, served, victims
 
 MORE_MEMORY_MAX = 64 << 20
 ALONE = re.sub(r"evaluation: .*\n", "", OURS.replace("program: loop", "program: first"))
@@ -41,12 +40,7 @@ def declared(lab, batches):
 
 
 def await_file(lab, pattern):
-    for _ in range(100 * DEADLINE_S):
-        found = next(lab.data_dir.glob(pattern), None)
-        if found is not None:
-            return found
-        threading.Event().wait(0.01)  # nothing else tells
-    raise AssertionError(logs(lab.data_dir))
+    return await_that(lambda: next(lab.data_dir.glob(pattern), None), lambda: logs(lab.data_dir))
 
 
 def submit(lab, name, *changes):

@@ -5,9 +5,8 @@ import json
 import os
 import signal
 import threading
-import time
 
-from weirlab import DEADLINE_S, Lab, served, signal_all, victims
+from weirlab import DEADLINE_S, Lab, await_that, served, signal_all, victims
 
 SAMPLES = 2000
 SLEEPER = """\
@@ -71,12 +70,13 @@ def run_of(lab, number):
 
 
 def wait_for_stage(lab, number, stage):
-    deadline, over, seen = time.monotonic() + DEADLINE_S, threading.Event(), set()
-    while (run := run_of(lab, number))["stage"] != stage:
+    seen = set()
+
+    def run_in_it():
+        run = run_of(lab, number)
         seen.add(run["stage"])
-        assert time.monotonic() < deadline, f"run {number}: expected {stage}, found {seen}"
-        over.wait(0.1)
-    return run
+        return run if run["stage"] == stage else None
+    return await_that(run_in_it, lambda: f"run {number}: expected {stage}, found {seen}", pause_s=0.1)
 
 
 def begin(lab, name, operators, model):

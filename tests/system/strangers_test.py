@@ -10,7 +10,7 @@ import struct
 import threading
 import time
 
-from weirlab import DEADLINE_S, Lab, Run, assert_clean_audits, outcome, peak_bytes, stopped
+from weirlab import DEADLINE_S, Lab, Run, assert_clean_audits, await_that, outcome, peak_bytes, stopped
 
 SYSTEM = 'batches: {listen: "tcp://127.0.0.1:*"}\n'
 READY = re.compile(r'ready" worker-\d+ tcp://127\.0\.0\.1:(\d+)|tcp://127\.0\.0\.1:(\d+)')
@@ -145,13 +145,8 @@ def peak_memory(run):
 
 def poll(run, what):
     """Until `what` holds, which no event tells of, or the run has ended. Whether it still runs."""
-    deadline, over = time.monotonic() + DEADLINE_S, threading.Event()
-    while not what():
-        if run.process.poll() is not None:
-            return False
-        assert time.monotonic() < deadline, run.stderr
-        over.wait(0.01)  # leaves the processors to those that are waited for
-    return True
+    await_that(lambda: run.process.poll() is not None or what(), lambda: run.stderr, pause_s=0.01)
+    return run.process.poll() is None
 
 
 def disturb(run, strangers):

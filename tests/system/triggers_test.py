@@ -11,7 +11,7 @@ import random
 import sys
 import time
 
-from weirlab import DEADLINE_S, Lab, assert_clean_audits, kill, serve
+from weirlab import DEADLINE_S, Lab, assert_clean_audits, await_that, kill, serve
 
 SECOND, DAY = 1_000_000, 86_400_000_000
 BEGIN = calendar.timegm((2002, 1, 1, 0, 0, 0)) * SECOND
@@ -277,10 +277,7 @@ def status_of(lab, name):
 
 
 def until(lab, name, what):
-    deadline = time.monotonic() + DEADLINE_S
-    while not what(status_of(lab, name)):
-        assert time.monotonic() < deadline, status_of(lab, name)
-        time.sleep(0.05)
+    await_that(lambda: what(status_of(lab, name)), lambda: status_of(lab, name))
 
 
 def rehearse(lab, draw, samples):
@@ -387,13 +384,11 @@ def follow(platform, draw):
 
 
 def until_ingested(lab, dataset, count):
-    deadline, seen = time.monotonic() + DEADLINE_S, 0
-    while seen < count:
-        assert time.monotonic() < deadline, (seen, count)
+    def seen():
         done = lab.ask("datasets", "--json")
         rows = json.loads(done.stdout)["datasets"] if done.returncode == 0 else []
-        seen = next((row["ingested"] for row in rows if row["dataset"] == dataset), 0)
-        time.sleep(0.02)
+        return next((row["ingested"] for row in rows if row["dataset"] == dataset), 0)
+    await_that(lambda: seen() >= count, lambda: (seen(), count), pause_s=0.02)
 
 
 def main():

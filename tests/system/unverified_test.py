@@ -3,9 +3,8 @@
 import json
 import shutil
 import sys
-import time
 
-from weirlab import DEADLINE_S, PIPELINE, Lab, query, run_tests, served
+from weirlab import PIPELINE, Lab, await_that, query, run_tests, served
 
 
 def first_erased(place, lab, person):
@@ -27,10 +26,9 @@ def assert_unverified(lab, *paths):
 
 def waited_for(lab, is_told):
     """What an answer says once it is about an attempt that was begun late enough."""
-    deadline = time.monotonic() + DEADLINE_S
-    while not is_told(told := lab.ask("erase", "status", "1", "--wait")):
-        assert time.monotonic() < deadline, told
-    return told
+    told = []
+    await_that(lambda: is_told(told.append(lab.ask("erase", "status", "1", "--wait")) or told[-1]), lambda: told[-1])
+    return told[-1]
 
 
 def test_an_erasure_is_verified_once_everything_could_be_searched_and_nothing_is_left():

@@ -2,9 +2,8 @@
 a training holds what is only measured on, in a replay and live, and no trigger comes earlier or later for it."""
 
 import json
-import threading
 
-from weirlab import DEADLINE_S, PIPELINE, Lab, Stream, await_dataset, outcome, push, read_set, run_tests, stop
+from weirlab import PIPELINE, Lab, Stream, await_dataset, await_that, outcome, push, read_set, run_tests, stop
 
 SAMPLES, EVERY, TESTS, MORE = 900, 300, 120, 200
 SOURCE = ("  - name: {name}\n    source:  {{{{path: {{data}}-{name}, format: jsonl, include: \"*.jsonl\"}}}}\n"
@@ -80,12 +79,9 @@ def test_what_is_selected_from_need_not_trigger():
 
 def await_passed(lab, dataset):
     """Until the pipeline has passed every change of the dataset."""
-    for _ in range(5 * DEADLINE_S):
-        told = json.loads(lab.weir("feed", "list", dataset, "--json"))["consumers"]
-        if any(one["consumer"] == "orchestrator:lab" and one["behind"] == 0 for one in told):
-            return
-        threading.Event().wait(0.2)  # nothing tells that a cursor has moved
-    raise AssertionError(told)
+    def consumers():
+        return json.loads(lab.weir("feed", "list", dataset, "--json"))["consumers"]
+    await_that(lambda: any(one["consumer"] == "orchestrator:lab" and one["behind"] == 0 for one in consumers()), consumers, pause_s=0.2)
 
 
 def test_a_live_pipeline_passes_what_its_trigger_does_not_see():

@@ -9,7 +9,7 @@ import sys
 import threading
 from pathlib import Path
 
-from weirlab import (DEADLINE_S, PIPELINE, Lab, Run, Stream, assert_clean_audits, await_dataset, binaries, everyone_may_enter,
+from weirlab import (PIPELINE, Lab, Run, Stream, assert_clean_audits, await_dataset, await_that, binaries, everyone_may_enter,
                      outcome, push, run_tests, stop, victims)
 
 PROGRAM = Path(__file__).parent / "python/stays.py"
@@ -74,15 +74,6 @@ def test_a_platform_that_dies_between_two_runs_of_a_trainer_goes_on():
 
 
 # ---- idle ----
-
-
-def await_that(what):
-    """Nothing tells what this looks at."""
-    for _ in range(20 * DEADLINE_S):
-        if what():
-            return
-        threading.Event().wait(0.05)
-    raise AssertionError("it does not come")
 
 
 def idle(run):

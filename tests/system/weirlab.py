@@ -393,14 +393,20 @@ def await_dataset(run, lab, name):
     raise AssertionError(f"the run ended: {''.join(run.stderr[-20:])}")
 
 
+def await_that(what, told=lambda: "it does not come", pause_s=0.05):
+    """Returns what it is once it holds: for what nothing tells of."""
+    deadline, pause = time.monotonic() + DEADLINE_S, threading.Event()
+    while not (found := what()):
+        assert time.monotonic() < deadline, told()
+        pause.wait(pause_s)  # leaves the processors to those that are waited for
+    return found
+
+
 def await_force(lab, erasure):
     """Until no batch anywhere may hold what was erased."""
-    for _ in range(10 * DEADLINE_S):
-        status = json.loads(lab.weir("erase", "status", str(erasure), "--json"))
-        if status["state"] not in ("ACCEPTED", "TOMBSTONED"):
-            return
-        threading.Event().wait(0.1)  # nothing else tells
-    raise AssertionError(status)
+    def state():
+        return json.loads(lab.weir("erase", "status", str(erasure), "--json"))["state"]
+    await_that(lambda: state() not in ("ACCEPTED", "TOMBSTONED"), state, pause_s=0.1)
 
 
 def stop(run):
@@ -500,13 +506,10 @@ class TrainerHunt:
 
 def await_sums(lab):
     """Until each block of each file of Weir's own has its checksum."""
-    for _ in range(5 * DEADLINE_S):
-        answer = lab.ask("doctor", "--deep", "--json")
-        said = [f["found"] for f in json.loads(answer.stdout)["findings"] if f["check"] == "bytes" and "bytes read" in f["found"]]
-        if said and all(" 0 have none yet" in text for text in said):
-            return
-        threading.Event().wait(0.2)  # nothing tells when the last one is made
-    raise AssertionError(said)
+    def said():
+        findings = json.loads(lab.ask("doctor", "--deep", "--json").stdout)["findings"]
+        return [f["found"] for f in findings if f["check"] == "bytes" and "bytes read" in f["found"]]
+    await_that(lambda: all(" 0 have none yet" in text for text in said() or ["nothing is said"]), said, pause_s=0.2)
 
 
 def query(lab, sql):
