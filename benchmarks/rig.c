@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-enum { ANSWER_MS = 60000, POLL_NS = 2000000, STEP_MS = 100 };
+enum { ANSWER_MS = 60000, POLL_NS = 2000000, STEP_MS = 100, SHARE_BYTES = 256 << 20 };
 
 static const char *const NAMES[RIG_SERVICES] = {"storage", "selector", "dispatcher"};
 
@@ -58,7 +58,12 @@ static enum weir_status start(struct rig *rig, unsigned workers, const char *lis
                               struct weir_error *err)
 {
     const struct orchestrator_platform_options options = {
-        .data_dir = rig->data_dir, .log_level = "warn", .workers = workers, .listen = listen};
+        .data_dir = rig->data_dir,
+        .log_level = "warn",
+        .workers = workers,
+        .listen = listen,
+        .share_bytes = SHARE_BYTES,
+    };
     const struct orchestrator_platform_events events = {
         .owner = rig, .ready = on_ready, .failed = on_failed, .stopped = on_stopped};
     enum weir_status status =

@@ -1,6 +1,7 @@
 /* bench_reuse: what rows that are kept are worth (C15, C19), in one thread and without a platform: pictures from the
  * cache against pictures that are decoded, and a segment that is written against its bytes and a checksum alone. */
 #include "benchmarks/harness.h"
+#include "benchmarks/reuse/shared.h"
 #include "preprocess/worker/kept_store.h"
 #include "tests/support/jpeg_picture.h"
 
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PICTURES = 64, HEIGHT = 375, WIDTH = 500, KEY = 1, EPOCHS = 4 };
+enum { PICTURES = 64, HEIGHT = 375, WIDTH = 500, KEY = 1, EPOCHS = 4, SHARED_RUNS_MAX = 3 };
 #define WRITING_BAR (1 / 1.3)
 static const char OPERATORS[] =
     "[{op: decode_jpeg, scale: never}, {op: random_resized_crop, size: 224}, {op: flip},"
@@ -33,6 +34,8 @@ struct reuse {
     uint8_t all[PICTURES], none[PICTURES];
     uint32_t epoch;
     uint64_t written; /* files so far */
+    double scale;
+    struct shared shared; /* a platform, once a figure wants it */
 };
 
 /* ---- the two chains ---- */
@@ -176,6 +179,38 @@ static enum weir_status written_bare(void *state, double *ret_rate, struct weir_
     return is_written && sum != 0 ? WEIR_OK : weir_fail(err, WEIR_IO, "%s: not written", path);
 }
 
+/* ---- equal jobs ---- */
+
+static enum weir_status start_platform(void *state, struct weir_error *err)
+{
+    struct reuse *reuse = state;
+    return reuse->shared.rig != NULL
+               ? WEIR_OK
+               : shared_open(&reuse->shared, reuse->directory, reuse->scale, err);
+}
+
+/* The worker CPU time of a batch that is delivered, of K equal jobs; and the rate of the slowest of them. */
+#define EQUAL_JOBS(K)                                                                           \
+    static enum weir_status cpu_of_##K(void *state, double *ret_rate, struct weir_error *err)   \
+    {                                                                                           \
+        struct shared_taken taken;                                                              \
+        enum weir_status status = shared_run(&((struct reuse *)state)->shared, K, &taken, err); \
+        *ret_rate = taken.batches_per_cpu_s;                                                    \
+        return status;                                                                          \
+    }                                                                                           \
+    static enum weir_status rate_of_##K(void *state, double *ret_rate, struct weir_error *err)  \
+    {                                                                                           \
+        struct shared_taken taken;                                                              \
+        enum weir_status status = shared_run(&((struct reuse *)state)->shared, K, &taken, err); \
+        *ret_rate = taken.batches_per_s;                                                        \
+        return status;                                                                          \
+    }
+EQUAL_JOBS(1)
+EQUAL_JOBS(2)
+EQUAL_JOBS(4)
+EQUAL_JOBS(8)
+EQUAL_JOBS(16)
+
 /* ---- opening ---- */
 
 static enum weir_status open_chains(struct reuse *reuse, struct weir_error *err)
@@ -229,6 +264,7 @@ static void close_reuse(void *state)
     struct reuse *reuse = state;
     if (reuse == NULL)
         return;
+    shared_close(&reuse->shared);
     preprocess_chain_free(reuse->whole);
     preprocess_chain_free(reuse->cut);
     weir_yaml_free(reuse->document);
@@ -247,6 +283,7 @@ static enum weir_status open_reuse(const char *directory, double scale, void **r
     struct reuse *reuse = weir_calloc(1, sizeof(*reuse));
     size_t pictures = (size_t)(PICTURES * scale);
     reuse->directory = weir_strdup(directory);
+    reuse->scale = scale;
     reuse->pictures = pictures < 1 ? 1 : pictures < PICTURES ? pictures : PICTURES;
     draw_pictures(reuse);
     enum weir_status status = open_chains(reuse, err);
@@ -259,6 +296,23 @@ static enum weir_status open_reuse(const char *directory, double scale, void **r
     *ret_state = reuse;
     return WEIR_OK;
 }
+
+#define CPU_BAR(K) ((K) / 1.1)
+#define RATE_BAR   0.95
+#define SHARED_FIGURES(K)                                                                          \
+    {.name = "reuse.shared.cpu." #K,                                                               \
+     .against = "one job",                                                                         \
+     .unit = "batches/worker CPU s",                                                               \
+     .bar = CPU_BAR(K),                                                                            \
+     .runs_max = SHARED_RUNS_MAX,                                                                  \
+     .prepare = start_platform,                                                                    \
+     .ours = cpu_of_##K,                                                                           \
+     .theirs = cpu_of_1},                                                                          \
+    {                                                                                              \
+        .name = "reuse.shared.rate." #K, .against = "one job", .unit = "batches/s of the slowest", \
+        .bar = RATE_BAR, .runs_max = SHARED_RUNS_MAX, .prepare = start_platform,                   \
+        .ours = rate_of_##K, .theirs = rate_of_1                                                   \
+    }
 
 static const struct bench_figure FIGURES[] = {
     {.name = "reuse.pictures.second_epoch",
@@ -278,6 +332,10 @@ static const struct bench_figure FIGURES[] = {
      .bar = WRITING_BAR,
      .ours = written,
      .theirs = written_bare},
+    SHARED_FIGURES(2),
+    SHARED_FIGURES(4),
+    SHARED_FIGURES(8),
+    SHARED_FIGURES(16),
 };
 
 static const struct bench REUSE = {
