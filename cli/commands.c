@@ -161,7 +161,7 @@ static const struct weir_option EXPORT_OPTIONS[] = {
     WEIR_OPTION_END,
 };
 
-#define X(name, doc) #name ": " doc "; "
+#define X(name, index, doc) #name ": " doc "; "
 static const struct weir_option MATERIALIZE_OPTIONS[] = {
     {"to", "DIR",
      "folder to write: a new one, whose parent is there; or the one in which the same export was begun",

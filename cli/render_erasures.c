@@ -272,6 +272,7 @@ void cli_render_receipt(const json_t *answer, struct cli_page *page)
     cli_pair_text(page, "signed by", cli_text(answer, "public_key"));
     show_places(json_object_get(answer, "places"), page);
     show_models(json_object_get(answer, "models"), page);
+    cli_show_export_copies(json_object_get(answer, "exports"), page);
 }
 
 void cli_render_erase_key(const json_t *answer, struct cli_page *page)

@@ -23,6 +23,17 @@ int cli_exit_of_materialize(const json_t *answer)
     return strcmp(cli_text(answer, "state"), "failed") == 0 ? CLI_EXIT_FAILED : CLI_EXIT_DONE;
 }
 
+void cli_show_export_copies(const json_t *exports, struct cli_page *page)
+{
+    for (size_t i = 0; i < json_array_size(exports); i++) {
+        const json_t *one = json_array_get(exports, i);
+        cli_line(page, "export %lld holds a copy of %lld of them outside of Weir's reach: %s%s",
+                 (long long)cli_number(one, "export"), (long long)cli_number(one, "samples"),
+                 cli_text(one, "directory"),
+                 cli_flag(one, "there") ? "" : ", which is not there any more");
+    }
+}
+
 void cli_render_exports(const json_t *answer, struct cli_page *page)
 {
     static const struct cli_column COLUMNS[] = {

@@ -162,6 +162,7 @@ void cli_render_lineage(const json_t *answer, struct cli_page *page)
              json_array_size(models), (long long)cli_number(answer, "samples"),
              cli_real(answer, "milliseconds"));
     show_seen(models, page);
+    cli_show_export_copies(json_object_get(answer, "exports"), page);
 }
 
 void cli_render_erase_plan(const json_t *answer, struct cli_page *page)
@@ -179,4 +180,5 @@ void cli_render_erase_plan(const json_t *answer, struct cli_page *page)
         cli_line(page, "%lld rows of them are kept in the cache, and would be overwritten",
                  (long long)cli_number(answer, "cached"));
     show_seen(models, page);
+    cli_show_export_copies(json_object_get(answer, "exports"), page);
 }

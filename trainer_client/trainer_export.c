@@ -6,6 +6,7 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "core/config/schema.h"
+#include "core/wire/export_formats.h"
 
 #include <stdlib.h>
 
@@ -60,7 +61,8 @@ static enum weir_status commit(struct trainer *trainer, struct weir_error *err)
     const void *state = NULL;
     size_t size = 0;
 
-    (void)weir_fault("export.shard");
+    if (weir_fault("export.shard"))
+        return weir_fail(err, WEIR_IO, "fault export.shard");
     if (weir_client_state(trainer->client, &state, &size, &error) != WEIR_CLIENT_OK)
         return weir_fail(err, (enum weir_status)error.status, "%s", error.text);
     enum weir_status status = save(trainer, weir_bytes(state, size), err);
@@ -106,7 +108,7 @@ enum weir_status trainer_export_mode_begin(struct trainer *trainer, struct weir_
         return status;
     status = load(trainer, err);
     if (status == WEIR_NOT_FOUND)
-        return trainer_export_clean(&exporting->export, err);
+        return weir_export_clean(exporting->options.to, exporting->options.format, err);
     trainer->progress.position = weir_buf_view(&exporting->state);
     trainer->progress.samples = exporting->export.rows;
     return status;

@@ -5,6 +5,7 @@
 
 #include "orchestrator/erasures/erasure.h"
 #include "orchestrator/erasures/machine.h"
+#include "orchestrator/exports/holders.h"
 #include "orchestrator/models/blocks.h"
 
 #include <jansson.h>
@@ -156,6 +157,7 @@ void orchestrator_erasure_write_receipts(struct erasure_batch *batch);
 struct erasure_context {
     json_t *models, *influenced, *unmeasured, *memory; /* owned */
     struct weir_rows *datasets;                        /* owned: numbers and names */
+    struct export_holders exports;                     /* owned: whose sets held samples of it */
     int64_t batch, size;                               /* its number; how many erasures it is of */
 };
 enum weir_status orchestrator_erasure_context_load(const struct erasure_batch *batch,

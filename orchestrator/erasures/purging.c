@@ -1,13 +1,14 @@
 /* PURGING: no run begins, and once none is under way (an earlier batch may be measuring its models), everything below
  * runs/ is left over from one: checkpoints, optimizer state, what a model said of each sample. All of it goes, and a
- * training that was not through begins again when its pipeline goes on. So do lists of batch digests, what is kept of
- * the reference windows of triggers, rows kept of the samples, what the dispatcher keeps of jobs, the scores that the
- * selector keeps of the samples, and words of people in rows. */
+ * training that was not through begins again when its pipeline goes on. So do the shards of exports that are not done,
+ * lists of batch digests, what is kept of the reference windows of triggers, rows kept of the samples, what the
+ * dispatcher keeps of jobs, the scores that the selector keeps of the samples, and words of people in rows. */
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/erasures/cached.h"
 #include "orchestrator/erasures/erasure_state.h"
+#include "orchestrator/exports/holders.h"
 #include "orchestrator/models/lineage.h"
 #include "orchestrator/pipeline/probe.h"
 #include "orchestrator/runs/run.h"
@@ -150,6 +151,8 @@ void orchestrator_erasure_purge(struct erasure_batch *batch)
         status = empty(batch->context, RUN_DIGESTS_FOLDER, &batch->purged, &err);
     if (status == WEIR_OK)
         status = orchestrator_probes_purge(batch->context, &batch->purged, &err);
+    if (status == WEIR_OK)
+        status = orchestrator_exports_purge(batch->context, &batch->purged, &err);
     if (status == WEIR_OK)
         status = purge_cached(batch, &err);
     if (status == WEIR_OK)

@@ -34,15 +34,12 @@ static json_t *models_json(const struct weir_rows *rows)
 }
 
 /* Live models that have not seen the samples, but whose sets were chosen by scores of one that had. */
-static enum weir_status influenced_json(const struct erasure_batch *batch, json_t **ret_json,
+static enum weir_status influenced_json(const struct erasure_batch *batch,
+                                        const struct id_blocks *ids, json_t **ret_json,
                                         struct weir_error *err)
 {
-    struct id_blocks ids = {0};
     struct lineage_answer answer = {0};
-    enum weir_status status =
-        orchestrator_lineage_of_batch(batch->context, batch->number, &ids, err);
-    if (status == WEIR_OK)
-        status = orchestrator_lineage_query(batch->context, &ids, &answer, err);
+    enum weir_status status = orchestrator_lineage_query(batch->context, ids, &answer, err);
     if (status == WEIR_OK)
         *ret_json = json_array();
     for (size_t i = 0; i < answer.count; i++)
@@ -50,7 +47,6 @@ static enum weir_status influenced_json(const struct erasure_batch *batch, json_
             json_array_append_new(*ret_json,
                                   JSON_FIELDS(JSON_TEXT("model", answer.at[i].model),
                                               JSON_TEXT("through", answer.at[i].through)));
-    orchestrator_id_blocks_fini(&ids);
     orchestrator_lineage_answer_fini(&answer);
     return status;
 }
@@ -68,6 +64,21 @@ static json_t *unmeasured_json(const struct weir_rows *rows)
     return unmeasured;
 }
 
+/* Models and folders that have to do with the samples. */
+static enum weir_status load_concerned(const struct erasure_batch *batch, json_t **ret_influenced,
+                                       struct export_holders *ret_exports, struct weir_error *err)
+{
+    struct id_blocks ids = {0};
+    enum weir_status status =
+        orchestrator_lineage_of_batch(batch->context, batch->number, &ids, err);
+    if (status == WEIR_OK)
+        status = orchestrator_export_holders_load(batch->context, &ids, ret_exports, err);
+    if (status == WEIR_OK)
+        status = influenced_json(batch, &ids, ret_influenced, err);
+    orchestrator_id_blocks_fini(&ids);
+    return status;
+}
+
 enum weir_status orchestrator_erasure_context_load(const struct erasure_batch *batch,
                                                    struct erasure_context *ret_context,
                                                    struct weir_error *err)
@@ -78,6 +89,7 @@ enum weir_status orchestrator_erasure_context_load(const struct erasure_batch *b
     WEIR_AUTO(weir_rows) datasets = NULL;
     struct weir_db *db = batch->context->db;
     json_t *influenced = NULL;
+    struct export_holders exports = {0};
     enum weir_status status = DB_RUN(db, Q_erasure_models, &models, err, DB_I64(batch->number));
     if (status == WEIR_OK)
         status = DB_RUN(db, Q_erasure_measures, &unmeasured, err, DB_I64(batch->number));
@@ -86,12 +98,15 @@ enum weir_status orchestrator_erasure_context_load(const struct erasure_batch *b
     if (status == WEIR_OK)
         status = DB_RUN(db, Q_dataset_names, &datasets, err);
     if (status == WEIR_OK)
-        status = influenced_json(batch, &influenced, err);
-    if (status == WEIR_OK)
+        status = load_concerned(batch, &influenced, &exports, err);
+    if (status != WEIR_OK)
+        orchestrator_export_holders_fini(&exports);
+    else
         *ret_context =
             (struct erasure_context){.models = models_json(models),
                                      .datasets = WEIR_TAKE(datasets),
                                      .influenced = influenced,
+                                     .exports = exports,
                                      .unmeasured = unmeasured_json(unmeasured),
                                      .memory = orchestrator_wiping_json(batch->all->wiping),
                                      .batch = batch->number,
@@ -105,6 +120,7 @@ void orchestrator_erasure_context_fini(struct erasure_context *context)
     json_decref(context->influenced);
     json_decref(context->unmeasured);
     json_decref(context->memory);
+    orchestrator_export_holders_fini(&context->exports);
     weir_rows_free(context->datasets);
 }
 
@@ -258,6 +274,8 @@ json_t *orchestrator_erasure_receipt_json(const struct erasure_context *context,
                                       JSON_NUMBER("erasures", context->size))),
         JSON_NEW("models", of_models(context->models, rows, row)),
         JSON_NEW("influenced", of_models(context->influenced, rows, row)),
+        JSON_NEW("exports", orchestrator_export_holders_json(&context->exports, ids,
+                                                             (int64_t)reports->epochs.at[report])),
         JSON_NEW("not_measured_again", of_models(context->unmeasured, rows, row)),
         JSON_NUMBER("run_directories_removed", weir_rows_i64(rows, row, "purged_files")),
         JSON_NUMBER("scores_removed", weir_rows_i64(rows, row, "scores_purged")),

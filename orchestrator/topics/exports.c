@@ -84,10 +84,10 @@ void orchestrator_topic_exports(struct topic_call *call)
 
 static enum weir_status check_format(const char *format, struct weir_error *err)
 {
-#define X(name, doc) #name,
+#define X(name, index, doc) #name,
     static const char *const NAMES[] = {EXPORT_FORMATS(X) NULL};
 #undef X
-#define X(name, doc) " " #name
+#define X(name, index, doc) " " #name
     static const char LIST[] = EXPORT_FORMATS(X);
 #undef X
 

@@ -2,6 +2,7 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "orchestrator/context/events.h"
+#include "orchestrator/exports/holders.h"
 #include "orchestrator/models/lineage.h"
 #include "orchestrator/models/store.h"
 #include "orchestrator/pipeline/pipeline.h"
@@ -204,14 +205,18 @@ enum weir_status orchestrator_topic_lineage_json(const struct topic_call *call,
                                                  struct weir_error *err)
 {
     struct lineage_answer answer = {0};
+    json_t *exports = NULL;
     int64_t before_ns = weir_now_ns();
     enum weir_status status = orchestrator_lineage_query(call->context, ids, &answer, err);
-    if (status == WEIR_OK) {
+    int64_t took_ns = weir_now_ns() - before_ns;
+    if (status == WEIR_OK)
+        status = orchestrator_export_holders_of(
+            call->context, orchestrator_topic_number(call, "erasure", 0), ids, &exports, err);
+    if (status == WEIR_OK)
         *ret_json =
             JSON_FIELDS(JSON_NUMBER("samples", orchestrator_id_blocks_population(ids)),
-                        JSON_NEW("models", seen_json(&answer)),
-                        JSON_DOUBLE("milliseconds", (double)(weir_now_ns() - before_ns) / 1e6));
-    }
+                        JSON_NEW("models", seen_json(&answer)), JSON_NEW("exports", exports),
+                        JSON_DOUBLE("milliseconds", (double)took_ns / 1e6));
     orchestrator_lineage_answer_fini(&answer);
     return status;
 }

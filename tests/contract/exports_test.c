@@ -19,7 +19,7 @@
 enum { BATCHES = 7, SAMPLES = 5, DENSE = 6, RAGGED_MAX = 400, SHARD_BYTES = 900 };
 
 static const char *const FORMATS[] = {
-#define X(name, doc) #name,
+#define X(name, index, doc) #name,
     EXPORT_FORMATS(X)
 #undef X
 };
@@ -200,8 +200,7 @@ static void beginning_again_removes_what_an_export_left_and_nothing_else(void **
         WEIR_AUTO_FREE char *other = weir_format("%s/notes.txt", folder);
         write_all(FORMATS[f], folder);
         assert_int_equal(weir_file_write_atomic(other, weir_bytes_of("mine"), &err), WEIR_OK);
-        struct export export = begin(FORMATS[f], folder);
-        assert_int_equal(trainer_export_clean(&export, &err), WEIR_OK);
+        assert_int_equal(weir_export_clean(folder, FORMATS[f], &err), WEIR_OK);
         assert_int_equal(access(other, F_OK), 0);
         assert_int_equal(unlink(other), 0);
         assert_int_equal(rmdir(folder), 0); /* nothing else is there */

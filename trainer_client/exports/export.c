@@ -1,15 +1,11 @@
 /* Batches to rows of cells, and the folder around the shards. */
 #include "trainer_client/exports/export.h"
 
-#include "core/base/file.h"
 #include "core/base/memory.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- columns ---- */
 
@@ -210,42 +206,6 @@ enum weir_status trainer_export_seal(struct export *export, struct weir_error *e
 enum weir_status trainer_export_finish(struct export *export, struct weir_error *err)
 {
     return export->format->finish != NULL ? export->format->finish(export, err) : WEIR_OK;
-}
-
-static bool ends_with(const char *name, const char *ending)
-{
-    size_t size = strlen(name), tail = strlen(ending);
-
-    return size > tail && strcmp(name + size - tail, ending) == 0;
-}
-
-/* Its own, or a temporary file of one of them. */
-static bool is_own(const struct export_format *format, const char *name)
-{
-    char plain[NAME_MAX + 1];
-
-    (void)snprintf(plain, sizeof(plain), "%s", name);
-    if (ends_with(plain, ".tmp"))
-        plain[strlen(plain) - strlen(".tmp")] = '\0';
-    return ends_with(plain, format->ending) ||
-           (format->index != NULL && strcmp(plain, format->index) == 0);
-}
-
-enum weir_status trainer_export_clean(const struct export *export, struct weir_error *err)
-{
-    DIR *folder = opendir(export->folder);
-    const struct dirent *entry;
-    enum weir_status status = WEIR_OK;
-
-    if (folder == NULL)
-        return weir_fail(err, WEIR_IO, "%s: cannot be read: %s", export->folder, strerror(errno));
-    while (status == WEIR_OK && (entry = readdir(folder)) != NULL)
-        if (is_own(export->format, entry->d_name) &&
-            unlinkat(dirfd(folder), entry->d_name, 0) != 0 && errno != ENOENT)
-            status = weir_fail(err, WEIR_IO, "%s/%s: cannot be removed: %s", export->folder,
-                               entry->d_name, strerror(errno));
-    (void)closedir(folder);
-    return status;
 }
 
 void trainer_export_fini(struct export *export)

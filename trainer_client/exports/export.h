@@ -72,9 +72,6 @@ bool trainer_export_is_full(const struct export *export);
 enum weir_status trainer_export_seal(struct export *export, struct weir_error *err) WEIR_MUST_USE;
 /* Writes what closes the folder, after the last shard; may be repeated. */
 enum weir_status trainer_export_finish(struct export *export, struct weir_error *err) WEIR_MUST_USE;
-/* Removes whatever an export of this format may have left in the folder: it is begun from its front. */
-enum weir_status trainer_export_clean(const struct export *export,
-                                      struct weir_error *err) WEIR_MUST_USE;
 void trainer_export_fini(struct export *export);
 
 /* ---- export_state.c: what is complete, as bytes ---- */
@@ -88,16 +85,13 @@ enum weir_status trainer_export_load(struct export *export, struct weir_bytes by
 /* ---- formats: how a shard of rows becomes a file; the table of each stands at the end of its file ---- */
 
 struct export_format {
-    const char *name;
-    const char *ending; /* ".mds"; files of the folder whose names end so are the export's */
+    const char *name; /* and ending of its files: "shard.00017.mds" */
     /* Required. Gathers one row: `cells` in the order of export->columns. */
     void (*add)(struct export *export, const struct export_cell *cells);
     /* Required. Makes the rows gathered durable. Called with at least one. */
     enum weir_status (*seal)(struct export *export, struct weir_error *err);
     /* Optional. Writes what closes the folder. */
     enum weir_status (*finish)(struct export *export, struct weir_error *err);
-    /* Optional. A file that does not have `ending`. */
-    const char *index;
 };
 
 /* NULL: there is none of that name. */

@@ -152,8 +152,6 @@ static enum weir_status finish(struct export *export, struct weir_error *err)
 
 const struct export_format trainer_export_mds = {
     .name = "mds",
-    .ending = ".mds",
-    .index = "index.json",
     .add = add,
     .seal = seal,
     .finish = finish,

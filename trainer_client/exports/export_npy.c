@@ -185,7 +185,6 @@ static enum weir_status finish(struct export *export, struct weir_error *err)
 
 const struct export_format trainer_export_npy = {
     .name = "npy",
-    .ending = ".npy",
     .add = add,
     .seal = seal,
     .finish = finish,

@@ -78,7 +78,6 @@ static enum weir_status seal(struct export *export, struct weir_error *err)
 
 const struct export_format trainer_export_tar = {
     .name = "tar",
-    .ending = ".tar",
     .add = add,
     .seal = seal,
 };

@@ -118,7 +118,6 @@ static void add(struct export *export, const struct export_cell *cells)
 
 const struct export_format trainer_export_tfrecord = {
     .name = "tfrecord",
-    .ending = ".tfrecord",
     .add = add,
     .seal = trainer_export_write_rows,
 };

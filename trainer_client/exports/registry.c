@@ -4,13 +4,13 @@
 
 #include <string.h>
 
-#define X(name, doc) extern const struct export_format trainer_export_##name;
+#define X(name, index, doc) extern const struct export_format trainer_export_##name;
 EXPORT_FORMATS(X)
 #undef X
 
 const struct export_format *trainer_export_format_find(const char *name)
 {
-#define X(format, doc) &trainer_export_##format,
+#define X(format, index, doc) &trainer_export_##format,
     static const struct export_format *const FORMATS[] = {EXPORT_FORMATS(X)};
 #undef X
 

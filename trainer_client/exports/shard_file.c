@@ -12,7 +12,7 @@ void trainer_export_end_row(struct export *export)
 
 char *trainer_export_shard_name(const struct export *export, size_t number)
 {
-    return weir_format("shard.%05zu%s", number, export->format->ending);
+    return weir_format("shard.%05zu.%s", number, export->format->name);
 }
 
 enum weir_status trainer_export_write_shard(struct export *export, struct weir_bytes head,
