@@ -37,7 +37,7 @@ static size_t rounded(size_t size)
 
 static bool is_lent(const struct msg_batch *message)
 {
-    return message->loan.size > 0;
+    return message->loan.size > 0 || message->published != 0;
 }
 
 /* A frame whose bytes are others than they were. */

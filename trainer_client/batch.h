@@ -16,7 +16,9 @@ struct batch {
     struct groups groups;              /* what hidden tensors tell of its samples */
     char digest[WEIR_DIGEST_TEXT_MAX]; /* where one is kept */
     int64_t steps_ns;                  /* CPU time of what a worker has left to this end */
-    int slot; /* of the memory lent, where its tensors are; -1: they are its own */
+    int slot;        /* of the memory lent, where its tensors are; -1: they are its own, or … */
+    uint8_t *mapped; /* … in memory that its worker has made for several; NULL: they are not */
+    size_t mapped_bytes;
 };
 
 /* True when that frame of the message holds offsets of a ragged tensor, which are used as indices. */

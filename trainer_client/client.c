@@ -155,6 +155,8 @@ enum weir_client_status weir_client_open(const struct weir_client_options *optio
     struct weir_client *client = weir_calloc(1, sizeof(*client));
     const char *attended = getenv("WEIR_ATTENDED");
     client->wake_fd = -1;
+    for (size_t i = 0; i < DELIVERY_WORKERS_MAX; i++)
+        client->workers[i].way = -1;
     client->has_called = true;
     client->is_attended = attended != NULL && *attended != '\0';
     make_monitor(client);

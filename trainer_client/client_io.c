@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "core/rpc/published.h"
 #include "trainer_client/client_state.h"
 
 #include <poll.h>
@@ -25,6 +26,7 @@ void trainer_client_free_batch(struct batch *batch)
 {
     if (batch->slot >= 0)
         trainer_lending_give_back(&batch->client->lending, batch->slot);
+    weir_published_unmap(batch->mapped, batch->mapped_bytes);
     trainer_groups_fini(&batch->groups);
     free(batch);
 }
@@ -84,36 +86,63 @@ static bool lent_bytes(struct weir_u64s written, size_t *ret_bytes)
     return true;
 }
 
-/* The frames of a batch that was written to lent memory, as they would have come beside it; of offsets, copies.
- * Returns the slot that holds them; -1 when the loan is over: then the batch is as good as lost. */
-static int take_lent(const struct worker_peer *worker, const struct msg_batch *message,
-                     struct weir_frames *frames)
+/* Lists the frames of a batch that lie in memory, as they would have come beside it; of offsets, copies. */
+static void view_frames(const struct msg_batch *message, const uint8_t *at,
+                        struct weir_frames *frames)
 {
-    struct weir_client *client = worker->client;
-    struct weir_bytes bytes;
-    size_t size, at = 0;
-    if (frames->count > 0 || !lent_bytes(message->written, &size))
-        return -1;
-    lock(client);
-    int slot = trainer_lending_take(&client->lending, worker->slot, message->loan, size, &bytes);
-    pthread_mutex_unlock(&client->mutex); /* nothing has changed for who waits */
-    for (size_t i = 0; slot >= 0 && i < message->written.count; i++) {
+    for (size_t i = 0; i < message->written.count; i++) {
         uint64_t written = message->written.at[i];
         if (trainer_batch_frame_is_offsets(message, i))
-            weir_frames_copy(frames, bytes.at + at, written);
+            weir_frames_copy(frames, at, written);
         else
-            weir_frames_view(frames, bytes.at + at, written);
+            weir_frames_view(frames, at, written);
         at += padded(written);
     }
-    return slot;
 }
 
-static void refuse(struct weir_client *client, int slot)
+/* Where the tensors of a batch are that did not come beside it. */
+struct place {
+    int slot;        /* of memory that was lent; -1: none */
+    uint8_t *mapped; /* of what its worker has made for several; NULL: nothing */
+    size_t bytes;
+};
+
+/* Finds the frames of a batch that was written to lent memory, or published. False when that is over: then the batch is
+ * as good as lost. */
+static bool take_place(struct worker_peer *worker, const struct msg_batch *message,
+                       struct weir_frames *frames, struct place *ret_place)
+{
+    struct weir_client *client = worker->client;
+    struct weir_bytes bytes = {0};
+    size_t size;
+    *ret_place = (struct place){.slot = -1};
+    if (message->loan.size == 0 && message->published == 0)
+        return true;
+    if (frames->count > 0 || !lent_bytes(message->written, &size))
+        return false;
+    ret_place->bytes = size;
+    if (message->published != 0) {
+        ret_place->mapped = weir_way_take(worker->way, message->published, size);
+        bytes = weir_bytes(ret_place->mapped, size);
+    } else {
+        lock(client);
+        ret_place->slot =
+            trainer_lending_take(&client->lending, worker->slot, message->loan, size, &bytes);
+        pthread_mutex_unlock(&client->mutex); /* nothing has changed for who waits */
+    }
+    if (ret_place->slot < 0 && ret_place->mapped == NULL)
+        return false;
+    view_frames(message, bytes.at, frames);
+    return true;
+}
+
+static void refuse(struct weir_client *client, const struct place *place)
 {
     lock(client);
     client->stats.refused++;
-    if (slot >= 0)
-        trainer_lending_give_back(&client->lending, slot);
+    if (place->slot >= 0)
+        trainer_lending_give_back(&client->lending, place->slot);
+    weir_published_unmap(place->mapped, place->bytes);
     unlock(client);
 }
 
@@ -125,7 +154,7 @@ static void arrive(struct worker_peer *worker, struct batch *batch)
     lock(client);
     client->steps_ns += batch->steps_ns;
     batch->shown.epoch = trainer_delivery_epoch_of(client->delivery, batch->shown.number);
-    if (batch->slot < 0)
+    if (batch->slot < 0 && batch->mapped == NULL)
         trainer_lending_missed(&client->lending, batch->lent.bytes);
     if (trainer_delivery_arrive(client->delivery, &batch->lent) != DELIVERY_ACCEPTED) {
         client->stats.refused++;
@@ -140,14 +169,15 @@ static void on_batch(void *owner, struct weir_request *request)
     const struct msg_batch *message = request->message;
     struct batch *batch = NULL;
     struct weir_error err;
-    bool is_lent = message->loan.size > 0;
-    int slot = is_lent ? take_lent(worker, message, request->frames) : -1;
-    if ((is_lent && slot < 0) ||
+    struct place place;
+    if (!take_place(worker, message, request->frames, &place) ||
         trainer_batch_lay_out(message, request->frames, &batch, &err) != WEIR_OK) {
-        refuse(worker->client, slot);
+        refuse(worker->client, &place);
         return;
     }
-    batch->slot = slot;
+    batch->slot = place.slot;
+    batch->mapped = place.mapped;
+    batch->mapped_bytes = place.bytes;
     arrive(worker, batch);
     step(worker->client);
 }
@@ -199,6 +229,22 @@ static bool is_listed(const char *endpoint, struct weir_strs endpoints)
     return false;
 }
 
+static void close_way(struct worker_peer *worker)
+{
+    if (worker->way >= 0)
+        close(worker->way);
+    worker->way = -1;
+}
+
+/* Opens the way of its published memory again when it has restarted. */
+static void keep_way(struct worker_peer *worker)
+{
+    if (worker->way >= 0 && weir_way_is_open(worker->way))
+        return;
+    close_way(worker);
+    worker->way = weir_way_open(worker->endpoint, worker->client->session);
+}
+
 /* Connects to who is new and leaves who is gone. Under `mutex`. */
 static void set_workers(struct weir_client *client, struct weir_strs endpoints)
 {
@@ -208,6 +254,7 @@ static void set_workers(struct weir_client *client, struct weir_strs endpoints)
             continue;
         weir_rpc_peer_close(worker->peer);
         worker->peer = NULL;
+        close_way(worker);
         trainer_delivery_worker_leave(client->delivery, worker->slot);
         trainer_lending_leave(&client->lending, worker->slot);
     }
@@ -226,6 +273,7 @@ static void give_credit(struct weir_client *client, int64_t now_ms)
               (!client->is_waiting && trainer_lending_due(&client->lending, i))))
             continue;
         trainer_delivery_credit(client->delivery, i, now_ms, &credit);
+        keep_way(&client->workers[i]);
         credit.loans = trainer_lending_to(&client->lending, i, now_ms);
         weir_rpc_send(client->workers[i].peer, MSG_credit, &credit);
     }
@@ -554,6 +602,7 @@ static void say_farewell(struct weir_client *client)
 static void close_all(struct weir_client *client)
 {
     for (size_t i = 0; i < DELIVERY_WORKERS_MAX; i++) {
+        close_way(&client->workers[i]);
         weir_rpc_peer_close(client->workers[i].peer);
         free(client->workers[i].endpoint);
     }

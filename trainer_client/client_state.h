@@ -34,6 +34,7 @@ struct worker_peer {
     uint32_t slot;
     char *endpoint;             /* NULL: the slot was never used */
     struct weir_rpc_peer *peer; /* NULL: not connected */
+    int way; /* of memory that it has made for several (core/rpc/published.h); -1: there is none */
 };
 
 struct weir_client {

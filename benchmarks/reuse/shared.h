@@ -1,5 +1,5 @@
-/* Equal jobs on pictures, each with a trainer that takes a while for a step: real processes, but for the trainers, which
- * are threads of the benchmark. */
+/* Equal jobs on pictures, each with a trainer that takes a while for a step: real processes, but for the trainers,
+ * which are threads of the benchmark. */
 #ifndef BENCHMARKS_REUSE_SHARED_H
 #define BENCHMARKS_REUSE_SHARED_H
 

@@ -46,6 +46,7 @@ void preprocess_batch_free(struct worker_batch *batch)
         return;
     weir_frames_clear(&batch->frames);
     weir_loan_end(&batch->loan.memory, false);
+    weir_published_free(batch->published);
     free(batch->hole_states);
     free(batch->left);
     free(batch);
@@ -66,6 +67,8 @@ struct worker_batch *preprocess_batch_share(struct worker_batch *batch)
     *other = *batch;
     other->frames.count = 0;
     weir_frames_share(&other->frames, &batch->frames);
+    if (batch->published != NULL)
+        other->published = weir_published_share(batch->published);
     other->hole_states = copy_of(weir_bytes(batch->hole_states, batch->holes * sizeof(uint32_t)));
     if (batch->left != NULL)
         other->left = copy_of(weir_bytes(batch->left, sizeof(*batch->left)));
@@ -145,6 +148,37 @@ bool preprocess_batch_write(struct worker_batch *batch, uint64_t *written)
     }
     weir_loan_end(loan, true);
     return true;
+}
+
+/* ---- in published memory ---- */
+
+void preprocess_batch_unpublish(struct worker_batch *batch)
+{
+    for (size_t i = 0; batch->published != NULL && i < batch->frames.count; i++) {
+        struct weir_bytes frame = weir_frames_at(&batch->frames, i);
+        weir_frames_replace(&batch->frames, i, copy_of(frame), frame.size);
+    }
+    weir_published_free(batch->published);
+    batch->published = NULL;
+}
+
+void preprocess_batch_publish(struct worker_batch *batch, struct weir_published *published)
+{
+    uint64_t written[WEIR_WIRE_FRAMES_MAX];
+    size_t count = batch->frames.count, at = 0;
+    if (batch->loan.memory.at != published->at || !preprocess_batch_write(batch, written)) {
+        weir_published_free(published);
+        return;
+    }
+    weir_frames_clear(&batch->frames);
+    for (size_t i = 0; i < count; i++) {
+        weir_frames_view(&batch->frames, published->at + at, written[i]);
+        at += worker_batch_step(written[i]);
+    }
+    batch->in_loan = 0;
+    batch->published = published;
+    if (!weir_published_seal(published))
+        preprocess_batch_unpublish(batch);
 }
 
 /* ---- compressing ---- */

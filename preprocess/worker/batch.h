@@ -3,6 +3,7 @@
 #define WEIR_PREPROCESS_WORKER_BATCH_H
 
 #include "core/rpc/frames.h"
+#include "core/rpc/published.h"
 #include "core/rpc/segment.h"
 #include "core/wire/compression.h"
 #include "preprocess/operators/column.h"
@@ -34,6 +35,7 @@ struct worker_batch {
     struct weir_tensor_steps *left;          /* to its consumer; NULL: none */
     struct batch_loan loan;                  /* given back when the batch is freed */
     uint64_t in_loan;                        /* bit i: frame i lies there */
+    struct weir_published *published;        /* where all frames lie; NULL: they do not */
 };
 
 /* Gives it bytes from malloc, as its next frame. */
@@ -63,6 +65,11 @@ static inline size_t worker_batch_step(size_t size)
 bool preprocess_batch_write(struct worker_batch *batch, uint64_t *written);
 /* Copies the frames in its loan, so that they outlive it, and gives the loan back if it is not written. */
 void preprocess_batch_leave_loan(struct worker_batch *batch);
+/* Puts all frames of a batch whose loan is of `published`, which it takes over, there for good; `batch` says whether it
+ * could, and has them in memory of its own else. */
+void preprocess_batch_publish(struct worker_batch *batch, struct weir_published *published);
+/* Copies the frames, so that they need no published memory. */
+void preprocess_batch_unpublish(struct worker_batch *batch);
 /* Bytes of the frames as they were made. */
 uint64_t preprocess_batch_made_bytes(const struct worker_batch *batch);
 /* Compresses the values of its tensors, where that pays. Offsets stay as they are. */

@@ -147,20 +147,51 @@ static void retry(struct worker *worker, struct worker_task *task, struct worker
     preprocess_worker_locate_again(worker, task);
 }
 
-/* Makes it where its consumer reads it, if there is such a place and it is for this one alone. */
+/* Makes it where its consumer reads it, if there is such a place. */
 static enum weir_status make_lent(struct worker *worker, const struct worker_make *what,
-                                  struct batch_request *request, bool is_shared,
-                                  struct worker_batch **ret_batch, struct weir_error *err)
+                                  struct batch_request *request, struct worker_batch **ret_batch,
+                                  struct weir_error *err)
 {
     struct batch_loan loan = {.claimed_ms = 0};
     request->loan = &loan;
-    if (!is_shared)
-        claim_early(worker, what, request);
+    claim_early(worker, what, request);
     enum weir_status status =
         preprocess_batch_maker_make(worker->batch_maker, request, ret_batch, err);
     weir_loan_end(&loan.memory, false); /* unless the batch has it */
     if (status == WEIR_OK && weir_now_ms() - (*ret_batch)->loan.claimed_ms >= WORKER_LOAN_MS)
         preprocess_batch_leave_loan(*ret_batch);
+    return status;
+}
+
+/* Memory for a batch that several consumers read; NULL: it is made in the worker's own. */
+static struct weir_published *publish(const struct worker *worker,
+                                      const struct batch_request *request)
+{
+    uint64_t bytes = bytes_of(request);
+    bool is_finished = preprocess_chain_left(request->plan->chain)->count == 0;
+    if (worker->ways == NULL || worker->compression != WEIR_COMPRESSION_NONE || !is_finished ||
+        bytes < WORKER_PUBLISHED_BYTES_MIN)
+        return NULL;
+    return weir_published_new(bytes + WEIR_WIRE_FRAMES_MAX * BATCH_LENT_ALIGNMENT);
+}
+
+/* Makes it for several consumers, where each of them reads it, if that can be. */
+static enum weir_status make_shared(struct worker *worker, struct batch_request *request,
+                                    struct worker_batch **ret_batch, struct weir_error *err)
+{
+    struct weir_published *published = publish(worker, request);
+    struct batch_loan loan = {.claimed_ms = 0};
+    if (published != NULL)
+        loan.memory = (struct weir_loan){
+            .at = published->at, .size = published->size, .word = &published->word};
+    request->loan = &loan;
+    enum weir_status status =
+        preprocess_batch_maker_make(worker->batch_maker, request, ret_batch, err);
+    weir_loan_end(&loan.memory, false); /* unless the batch has it */
+    if (status == WEIR_OK && published != NULL)
+        preprocess_batch_publish(*ret_batch, published);
+    else
+        weir_published_free(published);
     return status;
 }
 
@@ -211,8 +242,10 @@ static void make(struct worker *worker, const struct worker_make *what)
     if (lease->attempt == 0)
         status =
             preprocess_batch_maker_fold(worker->batch_maker, &request, &source.task->partial, &err);
+    else if (sharing.count > 1)
+        status = make_shared(worker, &request, &batch, &err);
     else
-        status = make_lent(worker, what, &request, sharing.count > 1, &batch, &err);
+        status = make_lent(worker, what, &request, &batch, &err);
     int64_t made_ns = weir_cpu_thread_ns();
     if (status == WEIR_OK && lease->attempt != 0)
         preprocess_batch_compress(batch, worker->compression);
@@ -290,6 +323,29 @@ static void describe_tensors(const struct worker_batch *batch, struct weir_arena
         message->expanded = (struct weir_u64s){batch->expanded, batch->frames.count};
 }
 
+/* Names the frames' sizes in memory that is lent, or published. */
+static void describe_frames(const struct worker_batch *batch, struct weir_arena *arena,
+                            struct msg_batch *message)
+{
+    uint64_t *written = weir_arena_alloc(arena, WEIR_WIRE_FRAMES_MAX * sizeof(*written));
+    for (size_t i = 0; i < batch->frames.count; i++)
+        written[i] = weir_frames_at(&batch->frames, i).size;
+    message->written = (struct weir_u64s){written, batch->frames.count};
+}
+
+/* Has the consumer map the batch, if it was made for several. Who cannot be reached so gets a copy. */
+static bool hand_out(struct worker *worker, const struct worker_send *send,
+                     const struct worker_batch *batch, struct weir_arena *arena,
+                     struct msg_batch *message)
+{
+    uint64_t reader = worker->flow.consumers[send->consumer].session;
+    if (batch->published == NULL || !weir_ways_send(worker->ways, reader, batch->published))
+        return false;
+    message->published = batch->published->key;
+    describe_frames(batch, arena, message);
+    return true;
+}
+
 /* Writes the batch to memory of its consumer if that lends any that is large enough. */
 static bool lend_out(struct worker *worker, const struct worker_send *send,
                      struct worker_batch *batch, struct weir_arena *arena,
@@ -333,7 +389,10 @@ static bool send_one(struct worker *worker, const struct worker_send *send)
         .label_width = batch->label_width,
     };
     describe_tensors(batch, arena, &message);
-    bool is_lent = lend_out(worker, send, batch, arena, &message);
+    bool is_lent = hand_out(worker, send, batch, arena, &message) ||
+                   lend_out(worker, send, batch, arena, &message);
+    if (!is_lent)
+        preprocess_batch_unpublish(batch); /* it is sent after the batch is gone */
     uint64_t sent_bytes = weir_frames_bytes(&batch->frames);
     uint64_t made_bytes = preprocess_batch_made_bytes(batch);
     if (!weir_rpc_push(worker->server, &worker->routes[send->consumer], MSG_batch, &message,

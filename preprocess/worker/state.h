@@ -23,7 +23,9 @@ enum {
     WORKER_JOBS_MAX = 64,
     WORKER_JOB_IDLE_MS = 60000, /* a job without leases is closed after this time */
     WORKER_LENT_BYTES = 8 << 20,
-    WORKER_WINDOW_BYTES = 256 << 20, /* unless it is told */
+    WORKER_PUBLISHED_BYTES_MIN = 1
+                                 << 20, /* of a batch: a smaller one is copied for each consumer */
+    WORKER_WINDOW_BYTES = 256 << 20,    /* unless it is told */
     WORKER_LOAN_MS =
         5000, /* a loan that was used for longer may be over: far below LENDING_LOST_MS of clients */
 };
@@ -103,6 +105,7 @@ struct worker {
     struct crashes *crashes;
     struct worker_loans loans[WORKER_CONSUMERS_MAX];
     struct weir_borrowed *borrowed;
+    struct weir_ways *ways; /* of batches that are published, to consumers; NULL: there are none */
     struct batch_maker *batch_maker;
     struct kept *kept;                 /* NULL: nothing is kept of samples */
     enum weir_compression compression; /* of batches on their way */

@@ -177,6 +177,7 @@ enum weir_status preprocess_worker_open(const struct weir_service_options *optio
     worker->name = weir_strdup(options->name);
     worker->lent = weir_segment_new(WORKER_LENT_BYTES);
     worker->borrowed = weir_borrowed_new(loop);
+    worker->ways = weir_ways_new(loop, weir_rpc_address(server));
     worker->layouts = preprocess_layouts_new(LAYOUTS_BYTES_MAX);
     preprocess_flow_init(&worker->flow, weir_random_u64() | 1); /* never 0 */
     for (size_t i = 0; i < WORKER_LEASES_MAX; i++)
@@ -244,6 +245,7 @@ void preprocess_worker_close(void *state)
     preprocess_crashes_close(worker->crashes);
     weir_segment_free(worker->lent);
     weir_borrowed_free(worker->borrowed);
+    weir_ways_free(worker->ways);
     free(worker->name);
     free(worker);
 }

@@ -18,16 +18,16 @@ enum {
     JOBS = 4,
     BATCH = 16,
     EPOCHS = 2,
-    CLASSES = 4000,
-    WINDOW_BYTES = 4 << 20,
+    CLASSES = 8200,
+    WINDOW_BYTES = 8 << 20,
     TURN = 3 /* batches */
 };
 
-/* Batches of 512 kB: 16 samples of 2 x 4000 numbers. */
+/* Batches of a little more than 1 MiB: 16 samples of 2 x 8200 numbers. */
 #define WIDE                                                                  \
     "preprocess:\n"                                                           \
     "  operators: [{op: json_fields, fields: [a, b]}, {op: cast, to: i32},\n" \
-    "              {op: one_hot, classes: 4000}]\n"                           \
+    "              {op: one_hot, classes: 8200}]\n"                           \
     "  batch: {samples: 16}\n"
 static const char SHARED[] = WIDE;
 static const char ALONE[] = WIDE "  plan: {share: none}\n";
@@ -37,6 +37,7 @@ struct consumer {
     struct weir_client *client; /* NULL: it is not there */
     struct weir_hasher *order;  /* over ids and tensors, as they came */
     unsigned times[LAB_SAMPLES];
+    uint64_t mapped; /* batches in memory that was made for several */
     bool has_ended;
 };
 
@@ -44,6 +45,32 @@ static void open_consumer(struct lab *lab, struct consumer *consumer, const stru
 {
     consumer->client = lab_consume_within(lab, consumer->job, state != NULL ? state->at : NULL,
                                           state != NULL ? state->size : 0, WINDOW_BYTES);
+}
+
+/* True when the bytes are in memory of a worker, mapped copy-on-write. */
+static bool is_mapped(const void *at)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[512], rights[5];
+    bool is_found = false;
+    assert_non_null(maps);
+    while (!is_found && fgets(line, sizeof(line), maps) != NULL) {
+        unsigned long from, to;
+        is_found = sscanf(line, "%lx-%lx %4s", &from, &to, rights) == 3 && (uintptr_t)at >= from &&
+                   (uintptr_t)at < to && strcmp(rights, "rw-p") == 0 &&
+                   strstr(line, "memfd:weir") != NULL;
+    }
+    fclose(maps);
+    return is_found;
+}
+
+static void scribble(const struct weir_tensor *tensor)
+{
+    union {
+        const void *in;
+        void *out;
+    } data = {.in = tensor->data};
+    memset(data.out, 0xff, tensor->bytes);
 }
 
 static void take_batch(struct consumer *consumer, struct weir_batch *batch)
@@ -57,6 +84,8 @@ static void take_batch(struct consumer *consumer, struct weir_batch *batch)
     }
     weir_hasher_add(consumer->order, batch->ids, batch->samples * sizeof(uint64_t));
     weir_hasher_add(consumer->order, x, batch->samples * 2 * CLASSES * sizeof(float));
+    consumer->mapped += is_mapped(x);
+    scribble(&batch->tensors[0]); /* which nobody else sees */
     consume_batch(consumer->client, batch);
 }
 
@@ -153,6 +182,8 @@ static struct weir_digest run_equal_jobs(void **state, size_t count, const char 
     begin_jobs(lab, consumers, count, section);
     (void)take_all(consumers, count, UINT_MAX);
     *ret_made = made_for(lab, count);
+    for (size_t i = 0; i < count && section == SHARED && count > 1; i++)
+        assert_true(consumers[i].mapped > 0);
     check_told(lab, count, count > 1 && section == SHARED);
     for (size_t i = 0; i < count; i++) {
         digests[i] = end_consumer(lab, &consumers[i]);
