@@ -53,7 +53,7 @@ static void store_row(struct draft *draft, size_t row, enum weir_compression how
     struct weir_bytes plain = draft->rows[row].bytes;
     size_t size = 0;
     draft->stored[row] = plain;
-    if (how == WEIR_COMPRESSION_NONE)
+    if (how == WEIR_COMPRESSION_NONE || draft->rows[row].key == WEIR_CACHE_RECORDS)
         return;
     WEIR_AUTO_FREE void *block =
         weir_compress(how, weir_bytes(plain.at + 1, plain.size - 1), &size);

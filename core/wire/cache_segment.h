@@ -36,6 +36,10 @@ struct weir_cache_entry {
     uint64_t sum;
 };
 
+/* Key of rows that are records of samples, as they were read. They hold words, so they are never compressed: a search
+ * for words reads them, and knows by the table whose they are. */
+#define WEIR_CACHE_RECORDS 1
+
 /* A row that is to be written. Its first byte is WEIR_CACHE_PLAIN. */
 struct weir_cache_row {
     uint64_t id, key;

@@ -63,7 +63,8 @@ static const struct cfg_key PLAN[] = {
      .kind = CFG_KIND_NODE,
      .offset = CFG_OFFSET(const struct weir_yaml_node *, struct preprocess_planned, cache_node),
      .doc = "rows that are kept for whoever reads the same samples again: none (default), or "
-            "{after: NAME}, what the operators up to the one of that name make of each"},
+            "{after: NAME}, what the operators up to the one of that name make of each; {after: "
+            "source}, records that workers cannot read themselves, such as those of buckets"},
     CFG_END,
 };
 
@@ -96,6 +97,11 @@ static const struct cfg_key SECTION[] = {
     CFG_END,
 };
 
+bool preprocess_keeps_records(const struct preprocess_planned *plan)
+{
+    return weir_str_equal(plan->cache_after, "source");
+}
+
 /* Reads none or {after: NAME}. */
 static enum weir_status read_cache(struct preprocess_planned *plan, struct weir_error *err)
 {
@@ -110,11 +116,14 @@ static enum weir_status read_cache(struct preprocess_planned *plan, struct weir_
     if (word != NULL)
         return weir_yaml_fail(
             node, err, "preprocess.plan.cache: found '%s', expected none or {after: NAME}", word);
-    if (plan->order == PREPROCESS_APPROXIMATE)
+    enum weir_status status =
+        cfg_read(CACHE, CFG_CLOSED, node, "preprocess.plan.cache", NULL, plan, err);
+    if (status == WEIR_OK && plan->order == PREPROCESS_APPROXIMATE &&
+        !preprocess_keeps_records(plan))
         return weir_yaml_fail(node, err,
                               "preprocess.plan.cache: expected none beside order: approximate, "
                               "which moves operators across any place");
-    return cfg_read(CACHE, CFG_CLOSED, node, "preprocess.plan.cache", NULL, plan, err);
+    return status;
 }
 
 static void read_section(const struct weir_yaml_node *root, struct preprocess_options *options,

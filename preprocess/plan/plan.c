@@ -113,7 +113,7 @@ enum weir_status preprocess_plan_cut(const struct preprocess_planned *planned, s
 {
     struct chain *other = NULL;
     struct weir_error reason;
-    if (planned->cache_after == NULL)
+    if (planned->cache_after == NULL || preprocess_keeps_records(planned))
         return WEIR_OK;
     if (preprocess_chain_materialise(*chain, planned->cache_after, &other, &reason) != WEIR_OK)
         return weir_yaml_fail(planned->cache_node, err, "preprocess.plan.cache: %s", reason.text);
@@ -196,6 +196,7 @@ enum weir_status preprocess_plan_open(const struct preprocess_order_form *form,
         status = check_parts(form, &plan.set, err);
     if (status == WEIR_OK) {
         plan.cut_key = cut_key_of(plan.chain);
+        plan.keeps_records = preprocess_keeps_records(&plan.options.plan);
         plan_delivery(form, &plan);
         status = made_key_of(form, &plan, &plan.made_key, err);
     }

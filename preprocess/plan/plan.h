@@ -38,9 +38,10 @@ struct preprocess_plan {
     bool trains;      /* false: nothing is left to chance */
     bool
         in_order; /* batches are handed out by number; an export is written in the order of its set */
-    uint64_t cut_key;  /* of operators before the cut; 0: there is none */
-    uint64_t kept_key; /* of rows at the cut: of those, as fitted; 0: none are kept, or not yet */
-    uint64_t made_key; /* of its batches, but for fitted state; 0: they are not shared */
+    uint64_t cut_key;   /* of operators before the cut; 0: there is none */
+    bool keeps_records; /* those that only storage can read */
+    uint64_t kept_key;  /* of rows at the cut: of those, as fitted; 0: none are kept, or not yet */
+    uint64_t made_key;  /* of its batches, but for fitted state; 0: they are not shared */
 };
 
 /* Parses, maps the set and plans the operators. INVALID, NOT_FOUND, CORRUPT; the set must have the

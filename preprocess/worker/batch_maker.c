@@ -1,6 +1,5 @@
 /* Making one batch. */
 #include "preprocess/worker/batch_maker.h"
-#include "preprocess/worker/kept_rows.h"
 
 #include "core/base/clock.h"
 #include "core/base/line_at.h"
@@ -58,6 +57,11 @@ void preprocess_batch_maker_free(struct batch_maker *maker)
 void preprocess_batch_maker_use_kept(struct batch_maker *maker, struct kept *kept)
 {
     maker->kept = kept;
+}
+
+const struct kept_rows *preprocess_batch_maker_kept(const struct batch_maker *maker)
+{
+    return &maker->known;
 }
 
 uint64_t preprocess_batch_maker_bytes_read(const struct batch_maker *maker)
@@ -221,7 +225,11 @@ static enum weir_status read_fetched(const struct batch_request *request,
     if (!preprocess_fetched_has_batch(request->fetched, request->batch))
         return WEIR_UNAVAILABLE;
     const struct fetched_sample *found = preprocess_fetched_next(request->fetched, sample->id);
-    *ret_state = found != NULL ? found->state : WEIR_SAMPLE_GONE;
+    if (found == NULL) { /* it was not asked for, as its row was still there */
+        preprocess_fetched_drop(request->fetched);
+        return WEIR_UNAVAILABLE;
+    }
+    *ret_state = found->state;
     if (*ret_state == WEIR_SAMPLE_GONE && request->located->tries < LOCATE_TRIES_MAX)
         return WEIR_STALE;
     if (*ret_state == WEIR_SAMPLE_LIVE)
@@ -245,13 +253,14 @@ static enum weir_status read_sample(struct batch_maker *maker, const struct batc
         state_of(maker, request, sample, payload->values.size + maker->known.spared_bytes);
     enum weir_status status = WEIR_OK;
     size_t before = payload->values.size;
-    if (state == WEIR_SAMPLE_LIVE && preprocess_kept_rows_has(&maker->known, place)) {
-        maker->known.spared_bytes += sample->length;
+    if (state == WEIR_SAMPLE_LIVE &&
+        preprocess_kept_rows_take(&maker->known, place, sample->length, &payload->values)) {
         preprocess_rows_add(&maker->rows, sample, place, 1);
         end_row(maker, payload);
         return WEIR_OK;
     }
-    if (state == WEIR_SAMPLE_LIVE && preprocess_fetched_has_file(request->fetched, sample->file))
+    bool is_fetched = preprocess_fetched_has_file(request->fetched, sample->file);
+    if (state == WEIR_SAMPLE_LIVE && is_fetched)
         status = read_fetched(request, sample, &payload->values, &state);
     else if (state == WEIR_SAMPLE_LIVE)
         status = read_file(maker, request, sample, &payload->values, err);
@@ -262,6 +271,8 @@ static enum weir_status read_sample(struct batch_maker *maker, const struct batc
         return WEIR_OK;
     }
     maker->bytes_read += payload->values.size - before;
+    if (is_fetched)
+        preprocess_kept_rows_add(&maker->known, sample->id, &payload->values, before);
     preprocess_rows_add(&maker->rows, sample, place, 1);
     end_row(maker, payload);
     return WEIR_OK;
@@ -402,14 +413,21 @@ static enum weir_status read_samples(struct batch_maker *maker, const struct bat
     return is_whole ? WEIR_OK : WEIR_UNAVAILABLE;
 }
 
+static uint64_t key_of(const struct batch_request *request)
+{
+    if (!request->plan->keeps_records)
+        return request->plan->kept_key;
+    return request->fetched->files.count > 0 ? WEIR_CACHE_RECORDS : 0;
+}
+
 /* Finds the rows that are kept, of a batch that is to be made: a fit is made of all of them. */
 static void find_kept(struct batch_maker *maker, const struct batch_request *request, bool is_made)
 {
     size_t count;
     const struct located_sample *samples =
         preprocess_located_batch(request->located, request->plan, request->batch, &count);
-    preprocess_kept_rows_begin(&maker->known, maker->kept, is_made ? request->plan->kept_key : 0,
-                               samples, count);
+    preprocess_kept_rows_begin(&maker->known, maker->kept, is_made ? key_of(request) : 0, samples,
+                               count);
 }
 
 static enum weir_status read_timed(struct batch_maker *maker, const struct batch_request *request,
@@ -569,8 +587,7 @@ struct work {
 static void run_chain(void *owner)
 {
     struct work *work = owner;
-    bool uses_kept = work->known != NULL && work->known->is_used;
-    preprocess_chain_use_kept(work->chain, uses_kept ? &work->known->use : NULL);
+    preprocess_chain_use_kept(work->chain, preprocess_kept_rows_at_cut(work->known));
     if (work->partial == NULL)
         work->flags = preprocess_chain_run(work->chain, &work->about);
     else if (work->about.rows > 0)

@@ -8,7 +8,7 @@
 #include "preprocess/worker/crashes.h"
 #include "preprocess/worker/fetched.h"
 #include "preprocess/worker/flow.h"
-#include "preprocess/worker/kept.h"
+#include "preprocess/worker/kept_rows.h"
 #include "preprocess/worker/located.h"
 
 enum {
@@ -50,6 +50,8 @@ enum weir_status preprocess_batch_maker_fold(struct batch_maker *maker,
                                              const struct batch_request *request,
                                              struct chain_partial *partial,
                                              struct weir_error *err) WEIR_MUST_USE;
+/* Returns what is kept of the newest batch. */
+const struct kept_rows *preprocess_batch_maker_kept(const struct batch_maker *maker);
 /* Bytes read from files so far. */
 uint64_t preprocess_batch_maker_bytes_read(const struct batch_maker *maker);
 /* Time spent on that, by the clock. */

@@ -32,7 +32,8 @@ void preprocess_fetched_fini(struct fetched *fetched)
 }
 
 void preprocess_fetched_begin(struct fetched *fetched, uint64_t batch,
-                              const struct located_sample *samples, size_t count)
+                              const struct located_sample *samples, size_t count,
+                              const struct kept_rows *kept)
 {
     uint64_t bytes = 0;
     preprocess_fetched_drop(fetched);
@@ -41,6 +42,7 @@ void preprocess_fetched_begin(struct fetched *fetched, uint64_t batch,
     for (size_t i = 0; i < count; i++) {
         if (samples[i].state != WEIR_SAMPLE_LIVE ||
             !preprocess_fetched_has_file(fetched, samples[i].file) ||
+            preprocess_kept_rows_has(kept, i) ||
             samples[i].length > PREPROCESS_PAYLOAD_BYTES_MAX - bytes)
             continue;
         bytes += samples[i].length;

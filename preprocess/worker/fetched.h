@@ -5,7 +5,7 @@
 #define WEIR_PREPROCESS_WORKER_FETCHED_H
 
 #include "core/base/bits.h"
-#include "preprocess/worker/located.h"
+#include "preprocess/worker/kept_rows.h"
 
 enum { FETCH_IDS_MAX = 4096 }; /* of one request */
 
@@ -29,9 +29,11 @@ struct fetched {
 /* From now on storage reads this file of `located`. */
 void preprocess_fetched_add_file(struct fetched *fetched, uint32_t file);
 bool preprocess_fetched_has_file(const struct fetched *fetched, uint32_t file);
-/* Lists the live samples of the batch that lie in such files; nothing is known of them yet. */
+/* Lists the live samples of the batch that lie in such files, and of which nothing is kept; nothing is known of them
+ * yet. */
 void preprocess_fetched_begin(struct fetched *fetched, uint64_t batch,
-                              const struct located_sample *samples, size_t count);
+                              const struct located_sample *samples, size_t count,
+                              const struct kept_rows *kept);
 /* Ids to ask for next; 0: everything is known. The ids are borrowed from `ids`. */
 size_t preprocess_fetched_wanted(const struct fetched *fetched, uint64_t ids[FETCH_IDS_MAX]);
 /* INVALID for an answer that is not of the ids wanted; nothing is taken then. */

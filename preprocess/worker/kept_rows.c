@@ -39,6 +39,52 @@ static bool load(void *owner, size_t row, struct weir_bytes *ret_row)
     return preprocess_kept_load(known->kept, place_of(known, row), ret_row);
 }
 
+static bool are_records(const struct kept_rows *known)
+{
+    return known->is_used && known->key == WEIR_CACHE_RECORDS;
+}
+
+/* Appends a record that is kept. False: it is lost, and not there any more. */
+static bool append(struct kept_rows *known, struct kept_place *place, struct weir_buf *out)
+{
+    struct weir_bytes row;
+    if (preprocess_kept_load(known->kept, *place, &row)) {
+        weir_buf_reserve(out, row.size);
+        if (preprocess_mapping_copy(&(struct mapping_range){row.at, row.size}, 1,
+                                    out->at + out->size)) {
+            out->size += row.size;
+            return true;
+        }
+        preprocess_kept_give_up_shorter(known->kept);
+    }
+    place->segment = UINT32_MAX;
+    return false;
+}
+
+bool preprocess_kept_rows_take(struct kept_rows *known, size_t place, uint64_t length,
+                               struct weir_buf *out)
+{
+    if (!preprocess_kept_rows_has(known, place))
+        return false;
+    if (are_records(known))
+        return append(known, (struct kept_place *)(void *)known->places.at + place, out);
+    known->spared_bytes += length;
+    return true;
+}
+
+void preprocess_kept_rows_add(struct kept_rows *known, uint64_t id, const struct weir_buf *out,
+                              size_t before)
+{
+    if (are_records(known))
+        preprocess_kept_add(known->kept, id, known->key,
+                            weir_bytes(out->at + before, out->size - before));
+}
+
+const struct chain_kept *preprocess_kept_rows_at_cut(const struct kept_rows *known)
+{
+    return known != NULL && known->is_used && !are_records(known) ? &known->use : NULL;
+}
+
 static void keep(void *owner, size_t row, struct weir_bytes bytes)
 {
     struct kept_rows *known = owner;
@@ -47,7 +93,7 @@ static void keep(void *owner, size_t row, struct weir_bytes bytes)
 
 void preprocess_kept_rows_place(struct kept_rows *known, const struct rows *rows)
 {
-    if (!known->is_used)
+    if (!known->is_used || are_records(known))
         return;
     known->rows = rows;
     weir_buf_clear(&known->is_known);

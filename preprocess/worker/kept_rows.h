@@ -1,4 +1,5 @@
-/* The rows of one batch that are kept, while it is made, and those that are to be. Owned by: a batch maker. */
+/* The rows of one batch that are kept, while it is made, and those that are to be: at the cut of its operators, or
+ * records that only storage can read (WEIR_CACHE_RECORDS). Owned by: a batch maker. */
 #ifndef WEIR_PREPROCESS_WORKER_KEPT_ROWS_H
 #define WEIR_PREPROCESS_WORKER_KEPT_ROWS_H
 
@@ -28,8 +29,17 @@ static inline bool preprocess_kept_rows_has(const struct kept_rows *known, size_
     const struct kept_place *places = (const struct kept_place *)(const void *)known->places.at;
     return known->is_used && places[place].segment != UINT32_MAX;
 }
+/* Takes what is kept of the sample at that place instead of its record of so many bytes: appends that, or nothing where
+ * its row enters at the cut. False: nothing is kept, or it is lost. */
+bool preprocess_kept_rows_take(struct kept_rows *known, size_t place, uint64_t length,
+                               struct weir_buf *out);
+/* Gathers a record that storage has read: what `out` has from `before` on. */
+void preprocess_kept_rows_add(struct kept_rows *known, uint64_t id, const struct weir_buf *out,
+                              size_t before);
 /* Takes in which rows the batch has, borrowed until it is settled. */
 void preprocess_kept_rows_place(struct kept_rows *known, const struct rows *rows);
+/* Returns the rows for the chain; NULL: none enter there. `known` may be NULL. */
+const struct chain_kept *preprocess_kept_rows_at_cut(const struct kept_rows *known);
 /* The batch was made of good bytes: rows of it may be kept. Or it was not. */
 void preprocess_kept_rows_settle(struct kept_rows *known, bool is_good);
 

@@ -276,7 +276,8 @@ void preprocess_worker_fetch(struct worker *worker, struct worker_task *task, ui
         return;
     const struct located_sample *samples =
         preprocess_located_batch(&task->located, &job->plan, batch, &count);
-    preprocess_fetched_begin(&task->fetched, batch, samples, count);
+    preprocess_fetched_begin(&task->fetched, batch, samples, count,
+                             preprocess_batch_maker_kept(worker->batch_maker));
     request_next(worker, task);
 }
 

@@ -16,6 +16,7 @@ from weirlab import DEADLINE_S, Lab, Stream, run_tests, served
 
 REFERENCE, LETTERS = PIPELINE.replace("import: copy", "import: reference"), LETTERS.replace("import: copy", "import: reference")
 TRAINED = REFERENCE.replace("mode: live", "mode: replay").replace("prefix: day/, ", "prefix: day/, transfers: 8, ")
+KEPT = TRAINED.replace("  batch:", "  plan: {{cache: {{after: source}}}}\n  batch:")
 
 
 def on_disk(lab):
@@ -23,13 +24,18 @@ def on_disk(lab):
     return sum(p.stat().st_blocks * 512 for p in (lab.data_dir / "storage").rglob("*") if p.is_file() and p.name != ".home")
 
 
-def put_stream(store, samples):
+def put_stream(store, samples, pipeline=TRAINED):
     """Several objects, and the same as files in a folder of the lab that is returned."""
-    lab = Bucket(store, every=samples // 2, pipeline=TRAINED)
+    lab = Bucket(store, every=samples // 2, pipeline=pipeline)
     records = Stream(samples, 5).write_jsonl(lab.folder / "files", files=4)
     for path in sorted((lab.folder / "files").iterdir()):
         store.put("day/" + path.name, path.read_bytes())
     return lab, records
+
+
+def kept(lab):
+    """Bytes of the cache."""
+    return b"".join(path.read_bytes() for path in sorted((lab.data_dir / "cache").iterdir()))
 
 
 def assert_fine(lab):
@@ -48,9 +54,9 @@ def trained(run):
     return [e["checksum"] for e in run.of("model_stored")]
 
 
-def test_a_run_over_a_bucket_stores_the_very_models_of_a_run_over_files():
+def test_a_run_over_a_bucket_stores_the_very_models_of_a_run_over_files_and_the_next_one_asks_for_none():
     store = Store()
-    lab, _ = put_stream(store, 800)
+    lab, records = put_stream(store, 800, KEPT)
     source = next(line for line in TRAINED.splitlines() if "s3:" in line)
     files = Lab(samples=1, every=400, pipeline=TRAINED.replace(source, f"    path: {lab.folder}/files") % ())
     expected = trained(files.run())
@@ -58,7 +64,19 @@ def test_a_run_over_a_bucket_stores_the_very_models_of_a_run_over_files():
     assert trained(lab.start().started) == expected and len(expected) == 2
     assert on_disk(lab) == 0, on_disk(lab)
     files.remove()
-    lab.end()
+
+    store.ranges.clear()
+    lab.pipeline.write_text(lab.pipeline.read_text().replace("name: bucket, mode", "name: other, mode"))
+    assert trained(lab.run()) == expected
+    assert "day/part3.jsonl" not in [key for key, *_ in store.ranges], store.ranges  # others it looks at before it begins
+    person = records[0]["user"]
+    theirs = [r["text"].encode() for r in records if r["user"] == person]
+    assert all(text in kept(lab) for text in theirs), "no compression hides them"
+    with served(lab):
+        lab.weir("erase", "request", "--subject", person, "--wait")
+        assert verified(lab) == 0
+    assert not any(text in kept(lab) for text in theirs) and records[1]["text"].encode() in kept(lab)
+    lab.remove()
     store.close()
 
 

@@ -344,6 +344,69 @@ static void a_batch_that_cannot_be_made_leaves_the_loan_to_the_next(void **state
     assert_true(weir_segment_withdraw(lab->segment));
 }
 
+/* Storage reads what is asked for of the batch: so many samples. */
+static void answer_read(struct lab *lab, uint64_t batch, size_t wanted)
+{
+    uint64_t ids[FETCH_IDS_MAX], lengths[BATCH];
+    uint32_t states[BATCH];
+    struct record records[BATCH];
+    struct weir_error err;
+    size_t samples;
+    const struct located_sample *first =
+        preprocess_located_batch(&lab->located, &lab->plan, batch, &samples);
+    preprocess_fetched_begin(&lab->fetched, batch, first, samples,
+                             preprocess_batch_maker_kept(lab->maker));
+    size_t count = preprocess_fetched_wanted(&lab->fetched, ids);
+    assert_int_equal(count, wanted);
+    for (size_t i = 0; i < count; i++) {
+        int32_t number = (int32_t)((ids[i] - id_of(0)) / 3);
+        states[i] = WEIR_SAMPLE_LIVE;
+        lengths[i] = sizeof(*records);
+        records[i] = (struct record){number, 7 * number};
+    }
+    const struct msg_read_is answer = {
+        .ids = {ids, count}, .states = {states, count}, .lengths = {lengths, count}};
+    assert_int_equal(preprocess_fetched_take(&lab->fetched, &answer,
+                                             weir_bytes(records, count * sizeof(*records)), &err),
+                     WEIR_OK);
+}
+
+static struct kept *keep_records(struct lab *lab, struct kept *before)
+{
+    preprocess_kept_free(before);
+    preprocess_fetched_drop(&lab->fetched);
+    struct kept *kept =
+        preprocess_kept_new(lab->loop, &lab->flow, lab->dir.path, 1 << 20, WEIR_COMPRESSION_LZ4);
+    preprocess_batch_maker_use_kept(lab->maker, kept);
+    return kept;
+}
+
+static void records_that_storage_has_read_are_kept_instead_of_read_again(void **state)
+{
+    struct lab *lab = *state;
+    struct worker_batch *batch = NULL;
+    uint64_t files;
+    struct weir_error err;
+    lab->plan.keeps_records = true;
+    lab->flow.use_until_ms = INT64_MAX;
+    preprocess_fetched_add_file(&lab->fetched, 0);
+    struct kept *kept = keep_records(lab, NULL);
+    assert_int_equal(make(lab, 0, &batch), WEIR_UNAVAILABLE);
+    answer_read(lab, 0, BATCH);
+    expect_batch(lab, 0, SAMPLES, 0);
+    kept = keep_records(lab, kept); /* it has written them by then */
+    expect_batch(lab, 0, SAMPLES, 0);
+    assert_int_equal(make(lab, 1, &batch), WEIR_UNAVAILABLE);
+    answer_read(lab, 1, BATCH);
+    expect_batch(lab, 1, SAMPLES, 0);
+    assert_int_equal(weir_cache_drop(lab->dir.path, &files, &err), WEIR_OK);
+    kept = keep_records(lab, kept); /* the second batch alone is there */
+    expect_batch(lab, 1, SAMPLES, 0);
+    assert_int_equal(make(lab, 0, &batch), WEIR_UNAVAILABLE);
+    preprocess_kept_free(kept);
+    preprocess_batch_maker_use_kept(lab->maker, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,6 +425,8 @@ int main(void)
                                         close_lab),
         cmocka_unit_test_setup_teardown(a_batch_that_cannot_be_made_leaves_the_loan_to_the_next,
                                         open_lab, close_lab),
+        cmocka_unit_test_setup_teardown(
+            records_that_storage_has_read_are_kept_instead_of_read_again, open_lab, close_lab),
     };
     return cmocka_run_group_tests_name("batch_maker", tests, NULL, NULL);
 }

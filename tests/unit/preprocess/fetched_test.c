@@ -36,7 +36,8 @@ static void begin(struct fetched *fetched)
 {
     *fetched = (struct fetched){0};
     preprocess_fetched_add_file(fetched, HIDDEN);
-    preprocess_fetched_begin(fetched, BATCH, SAMPLES, WEIR_COUNT(SAMPLES));
+    const struct kept_rows none = {0};
+    preprocess_fetched_begin(fetched, BATCH, SAMPLES, WEIR_COUNT(SAMPLES), &none);
 }
 
 static void pieces_are_put_together_in_the_order_of_the_batch(void **state)

@@ -102,6 +102,19 @@ static void rows_are_read_as_they_were_written_compressed_or_not(void **state)
     assert_true(small.st_size * 10 < plain.st_size);
 }
 
+static void a_record_is_never_compressed(void **state)
+{
+    struct lab *lab = *state;
+    struct stat plain, kept;
+    write_all(lab, WEIR_COMPRESSION_NONE);
+    assert_int_equal(stat(lab->path, &plain), 0);
+    for (size_t i = 0; i < ROWS; i++)
+        lab->rows[i].key = WEIR_CACHE_RECORDS;
+    write_all(lab, WEIR_COMPRESSION_LZ4);
+    assert_int_equal(stat(lab->path, &kept), 0);
+    assert_int_equal(kept.st_size, plain.st_size);
+}
+
 static void put_byte(const char *path, off_t at)
 {
     WEIR_AUTO_FD int fd = open(path, O_RDWR);
@@ -178,6 +191,7 @@ static void a_segment_whose_rows_cannot_be_told_apart_goes_with_an_erasure(void 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_record_is_never_compressed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rows_are_read_as_they_were_written_compressed_or_not,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_damaged_byte_is_noticed, set_up, tear_down),
