@@ -1,6 +1,7 @@
 /* bench_reuse: what rows that are kept are worth (C15, C19), in one thread and without a platform: pictures from the
  * cache against pictures that are decoded, and a segment that is written against its bytes and a checksum alone. */
 #include "benchmarks/harness.h"
+#include "benchmarks/reuse/lookup.h"
 #include "benchmarks/reuse/shared.h"
 #include "preprocess/worker/kept_store.h"
 #include "tests/support/jpeg_picture.h"
@@ -15,7 +16,16 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PICTURES = 64, HEIGHT = 375, WIDTH = 500, KEY = 1, EPOCHS = 4, SHARED_RUNS_MAX = 3 };
+enum {
+    PICTURES = 64,
+    HEIGHT = 375,
+    WIDTH = 500,
+    KEY = 1,
+    EPOCHS = 4,
+    LOOKUP_NS = 100,
+    ROW_BYTES = 16,
+    SHARED_RUNS_MAX = 3
+};
 #define WRITING_BAR (1 / 1.3)
 static const char OPERATORS[] =
     "[{op: decode_jpeg, scale: never}, {op: random_resized_crop, size: 224}, {op: flip},"
@@ -35,6 +45,7 @@ struct reuse {
     uint32_t epoch;
     uint64_t written; /* files so far */
     double scale;
+    struct lookup lookup; /* many rows, once a figure wants them */
     struct shared shared; /* a platform, once a figure wants it */
 };
 
@@ -211,6 +222,47 @@ EQUAL_JOBS(4)
 EQUAL_JOBS(8)
 EQUAL_JOBS(16)
 
+/* ---- looking up ---- */
+
+static enum weir_status prepare_lookup(void *state, struct weir_error *err)
+{
+    struct reuse *reuse = state;
+    return lookup_open(&reuse->lookup, reuse->directory, reuse->scale, err);
+}
+
+static enum weir_status looked_up(void *state, double *ret_rate, struct weir_error *err)
+{
+    struct reuse *reuse = state;
+    (void)err;
+    *ret_rate = lookup_rate(&reuse->lookup);
+    return WEIR_OK;
+}
+
+static enum weir_status in_100_ns(void *state, double *ret_rate, struct weir_error *err)
+{
+    (void)state;
+    (void)err;
+    *ret_rate = 1e9 / LOOKUP_NS;
+    return WEIR_OK;
+}
+
+static enum weir_status in_16_bytes(void *state, double *ret_rate, struct weir_error *err)
+{
+    (void)state;
+    (void)err;
+    *ret_rate = 1.0 / ROW_BYTES;
+    return WEIR_OK;
+}
+
+static enum weir_status held(void *state, double *ret_rate, struct weir_error *err)
+{
+    const struct reuse *reuse = state;
+    (void)err;
+    *ret_rate =
+        (double)reuse->lookup.rows / (double)preprocess_kept_store_bytes(&reuse->lookup.store);
+    return WEIR_OK;
+}
+
 /* ---- opening ---- */
 
 static enum weir_status open_chains(struct reuse *reuse, struct weir_error *err)
@@ -264,6 +316,7 @@ static void close_reuse(void *state)
     struct reuse *reuse = state;
     if (reuse == NULL)
         return;
+    lookup_close(&reuse->lookup);
     shared_close(&reuse->shared);
     preprocess_chain_free(reuse->whole);
     preprocess_chain_free(reuse->cut);
@@ -326,6 +379,21 @@ static const struct bench_figure FIGURES[] = {
      .unit = "samples/CPU s",
      .ours = from_cache,
      .theirs = decoded},
+    {.name = "reuse.lookup",
+     .against = "100 ns of CPU a row, of a million",
+     .unit = "rows/CPU s",
+     .bar = 1,
+     .prepare = prepare_lookup,
+     .ours = looked_up,
+     .theirs = in_100_ns},
+    {.name = "reuse.memory",
+     .against = "16 bytes a row, of a million",
+     .unit = "rows/byte",
+     .bar = 1,
+     .runs_max = 1,
+     .prepare = prepare_lookup,
+     .ours = held,
+     .theirs = in_16_bytes},
     {.name = "reuse.writing",
      .against = "bare pwrite and a checksum",
      .unit = "bytes/CPU s",

@@ -15,6 +15,7 @@ enum {
     HEX = 16,
     REBUILD_DIVISOR = 2, /* one row in so many is dead */
     LARGE_BYTES = 16 << 10,
+    TOGETHER = 32, /* rows are looked for */
 };
 
 static char *path_of(const struct kept_store *store, uint64_t number)
@@ -22,11 +23,16 @@ static char *path_of(const struct kept_store *store, uint64_t number)
     return weir_format("%s/%016lx" WEIR_CACHE_SUFFIX, store->folder, number);
 }
 
+static const uint8_t *packed_entry(const struct kept_store *store, struct kept_place place)
+{
+    return store->segments[place.segment].mapping.at + WEIR_CACHE_TABLE_AT +
+           (size_t)place.row * WEIR_CACHE_ENTRY_BYTES;
+}
+
 /* The entry of a row, as it is mapped: only within a watch. */
 static struct weir_cache_entry entry_at(const struct kept_store *store, struct kept_place place)
 {
-    return weir_cache_entry_at(store->segments[place.segment].mapping.at + WEIR_CACHE_TABLE_AT,
-                               place.row);
+    return weir_cache_entry_at(packed_entry(store, place), 0);
 }
 
 /* ---- segments that go ---- */
@@ -87,6 +93,12 @@ void preprocess_kept_store_fini(struct kept_store *store)
     *store = (struct kept_store){0};
 }
 
+size_t preprocess_kept_store_bytes(const struct kept_store *store)
+{
+    return store->index.room * sizeof(*store->index.slots) +
+           store->capacity * sizeof(*store->segments);
+}
+
 /* ---- finding ---- */
 
 struct finding {
@@ -97,18 +109,49 @@ struct finding {
     struct kept_place *places;
 };
 
-static struct kept_place find_one(const struct kept_store *store, uint64_t key, uint64_t id)
+/* The search for the row of a sample. */
+struct seeking {
+    struct kept_search search;
+    struct kept_place place; /* that may be the sample's; segment UINT32_MAX: there is none */
+};
+
+/* Goes on to the next place. */
+static void seek(const struct kept_store *store, struct seeking *seeking)
 {
-    struct kept_search search = kept_search(&store->index, id);
-    struct kept_place place;
-    while (kept_search_next(&store->index, &search, &place)) {
-        if (!store->segments[place.segment].is_live)
-            continue;
-        struct weir_cache_entry entry = entry_at(store, place);
-        if (entry.id == id && entry.key == key)
-            return place;
+    while (kept_search_next(&store->index, &seeking->search, &seeking->place)) {
+        if (store->segments[seeking->place.segment].is_live)
+            return;
     }
-    return (struct kept_place){.segment = UINT32_MAX};
+    seeking->place.segment = UINT32_MAX;
+}
+
+static bool is_sought(const struct finding *finding, struct kept_place place, uint64_t id)
+{
+    struct weir_cache_entry entry = entry_at(finding->store, place);
+    return entry.id == id && entry.key == finding->key;
+}
+
+/* Finds a few rows, of which each waits for memory twice: for its slot of the index, and its entry in a table. All are
+ * had come before the first is waited for. */
+static void find_some(const struct finding *finding, size_t first, size_t count)
+{
+    struct seeking seeking[TOGETHER];
+    const struct kept_store *store = finding->store;
+    for (size_t i = 0; i < count; i++) {
+        seeking[i].search = kept_search(&store->index, finding->ids[first + i]);
+        __builtin_prefetch(&store->index.slots[seeking[i].search.at]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        seek(store, &seeking[i]);
+        if (seeking[i].place.segment != UINT32_MAX)
+            __builtin_prefetch(packed_entry(store, seeking[i].place));
+    }
+    for (size_t i = 0; i < count; i++) {
+        while (seeking[i].place.segment != UINT32_MAX &&
+               !is_sought(finding, seeking[i].place, finding->ids[first + i]))
+            seek(store, &seeking[i]);
+        finding->places[first + i] = seeking[i].place;
+    }
 }
 
 /* Has the disk read on while the rows before are worked on: large rows one by one, in the order of the batch; of small
@@ -127,11 +170,13 @@ static void read_ahead(struct kept_store *store, struct kept_place place)
 static void find_all(void *owner)
 {
     const struct finding *finding = owner;
-    for (size_t i = 0; i < finding->count; i++) {
-        struct kept_place *place = &finding->places[i];
-        *place = find_one(finding->store, finding->key, finding->ids[i]);
-        if (place->segment != UINT32_MAX)
-            read_ahead(finding->store, *place);
+    for (size_t first = 0; first < finding->count; first += TOGETHER) {
+        size_t left = finding->count - first, count = left < TOGETHER ? left : TOGETHER;
+        find_some(finding, first, count);
+        for (size_t i = first; i < first + count; i++) {
+            if (finding->places[i].segment != UINT32_MAX)
+                read_ahead(finding->store, finding->places[i]);
+        }
     }
 }
 
