@@ -163,14 +163,17 @@ int64_t rig_cpu_ns(const struct rig *rig, enum rig_service service)
     return cpu_ns(rig_pid(rig, service));
 }
 
+pid_t rig_worker_pid(const struct rig *rig, unsigned number)
+{
+    WEIR_AUTO_FREE char *name = weir_format("worker-%u", number);
+    return orchestrator_supervisor_pid(orchestrator_platform_supervisor(rig->platform), name);
+}
+
 int64_t rig_workers_cpu_ns(const struct rig *rig, unsigned workers)
 {
     int64_t sum_ns = 0;
-    for (unsigned i = 1; i <= workers; i++) {
-        WEIR_AUTO_FREE char *name = weir_format("worker-%u", i);
-        sum_ns += cpu_ns(
-            orchestrator_supervisor_pid(orchestrator_platform_supervisor(rig->platform), name));
-    }
+    for (unsigned i = 1; i <= workers; i++)
+        sum_ns += cpu_ns(rig_worker_pid(rig, i));
     return sum_ns;
 }
 

@@ -44,6 +44,8 @@ void rig_tell(struct rig *rig, enum rig_service service, enum weir_message type,
 struct weir_rpc_peer *rig_peer(struct rig *rig, enum rig_service service);
 void rig_step(struct rig *rig);
 pid_t rig_pid(const struct rig *rig, enum rig_service service);
+/* Of worker `number`, from 1. */
+pid_t rig_worker_pid(const struct rig *rig, unsigned number);
 /* CPU time that a service has spent, with all its threads. */
 int64_t rig_cpu_ns(const struct rig *rig, enum rig_service service);
 /* CPU time that the worker processes have spent, with all their threads. */

@@ -87,6 +87,9 @@ bench_side_fn four_ranks, four_alone, eight_ranks, eight_alone;
 bench_side_fn leases_one, leases_hundred, leases_many, leases_wanted, beats_many, beats_allowed,
     restarts, restarts_wanted;
 
+/* figures_visitation.c */
+bench_side_fn visits_exactly_once, visits_off, visits_static, visits_dynamic;
+
 /* figures_transport.c */
 bench_side_fn transport_small_lent, transport_small_frames, transport_lent, transport_frames,
     transport_large_lent, transport_large_frames, transport_tcp;

@@ -52,8 +52,9 @@ static double seconds_since(int64_t started_ns)
     return (double)(weir_now_ns() - started_ns) / 1e9;
 }
 
-static enum weir_status take_batches(struct weir_client *client, struct workload_run *run,
-                                     int64_t started_ns, struct weir_error *err)
+static enum weir_status take_batches(struct weir_client *client, struct rig *rig,
+                                     struct workload_run *run, int64_t started_ns,
+                                     struct weir_error *err)
 {
     struct weir_client_error failure;
     struct weir_batch *batch;
@@ -64,6 +65,8 @@ static enum weir_status take_batches(struct weir_client *client, struct workload
         consume(batch, &run->tally);
         weir_client_consumed(client, batch->number, NULL);
         weir_batch_release(batch);
+        if (run->on_batch != NULL)
+            run->on_batch(rig, run->tally.batches);
     }
     run->seconds = seconds_since(started_ns);
     return status == WEIR_CLIENT_END ? WEIR_OK : translate(&failure, err);
@@ -123,7 +126,7 @@ enum weir_status workload_run_there(const struct workload *workload, struct rig 
         return status;
     if (weir_client_open(&options, &client, &failure) != WEIR_CLIENT_OK)
         return translate(&failure, err);
-    status = take_batches(client, run, started, err);
+    status = take_batches(client, rig, run, started, err);
     if (status == WEIR_OK)
         status = commit(client, err);
     if (status == WEIR_OK)

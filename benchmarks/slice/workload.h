@@ -60,8 +60,10 @@ enum weir_status workload_open(const struct workload *workload, struct rig *rig,
                                struct weir_error *err) WEIR_MUST_USE;
 /* One job of the platform's. Seconds are from `job_open`. */
 struct workload_run {
-    uint64_t job;      /* its number; these two are set by the caller */
+    uint64_t job;      /* its number; these three are set by the caller */
     bool keep_digests; /* of its batches */
+    void (*on_batch)(struct rig *rig,
+                     uint64_t batches); /* after each, so many are taken; or NULL */
     struct tally tally;
     double first_s;       /* when the loop had its first batch … */
     double seconds;       /* … released its last one … */
