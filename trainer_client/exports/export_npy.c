@@ -102,7 +102,6 @@ static enum weir_status append_offsets(const struct export *export, size_t colum
 {
     WEIR_AUTO_BUF ends = {0};
     struct array offsets = offsets_of(export, &export->columns[column]);
-    WEIR_AUTO_FREE char *path = offsets.path;
     uint64_t elements = export->columns[column].elements;
 
     for (uint64_t row = 0; row < export->pending_rows; row++) {
@@ -110,7 +109,9 @@ static enum weir_status append_offsets(const struct export *export, size_t colum
         weir_buf_append_u64(&ends, elements);
     }
     *ret_elements = elements;
-    return append(&offsets, export->rows + 1, weir_buf_view(&ends), err);
+    enum weir_status status = append(&offsets, export->rows + 1, weir_buf_view(&ends), err);
+    free(offsets.path);
+    return status;
 }
 
 static enum weir_status seal(struct export *export, struct weir_error *err)
@@ -120,8 +121,8 @@ static enum weir_status seal(struct export *export, struct weir_error *err)
 
     for (size_t i = 0; i < export->column_count && status == WEIR_OK; i++) {
         struct array array = array_of(export, &export->columns[i]);
-        WEIR_AUTO_FREE char *path = array.path;
         status = append(&array, array.shape[0], weir_buf_view(&export->values[i]), err);
+        free(array.path);
         if (status == WEIR_OK && export->columns[i].is_ragged)
             status = append_offsets(export, i, &elements[i], err);
     }
