@@ -166,6 +166,16 @@ json_t *cli_arguments_materialize(const struct cli_call *call, struct weir_error
     return finish(arguments, good, err);
 }
 
+json_t *cli_arguments_exported(const struct cli_call *call, struct weir_error *err)
+{
+    int64_t number = 0;
+    if (read_number(call->operands[0], INT64_MAX, &number))
+        return json_pack("{s:I}", "export", (json_int_t)number);
+    weir_ignore(weir_fail(err, WEIR_INVALID, "expected the number of an export, found '%.40s'",
+                          call->operands[0]));
+    return NULL; /* the status travels in err */
+}
+
 /* ---- samples and erasures ---- */
 
 static json_t *ids_json(const struct weir_option_values *ids, struct weir_error *err)

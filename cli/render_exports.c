@@ -23,6 +23,16 @@ int cli_exit_of_materialize(const json_t *answer)
     return strcmp(cli_text(answer, "state"), "failed") == 0 ? CLI_EXIT_FAILED : CLI_EXIT_DONE;
 }
 
+void cli_render_export_dropped(const json_t *answer, struct cli_page *page)
+{
+    cli_line(
+        page,
+        cli_flag(answer, "there")
+            ? "export %lld is forgotten, and what it wrote to %s is removed"
+            : "export %lld is forgotten; %s was not there any more: where it was moved to, it stays",
+        (long long)cli_number(answer, "export"), cli_text(answer, "directory"));
+}
+
 void cli_show_export_copies(const json_t *exports, struct cli_page *page)
 {
     for (size_t i = 0; i < json_array_size(exports); i++) {

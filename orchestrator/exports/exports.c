@@ -273,6 +273,17 @@ enum weir_status orchestrator_export_order(struct exports *exports,
     return orchestrator_exports_load(exports, err);
 }
 
+void orchestrator_export_break_off(struct exports *exports, int64_t number)
+{
+    struct export_run *export;
+
+    LIST_FOREACH (export, &exports->all, link)
+        if (export->number == number)
+            break;
+    if (export != NULL)
+        run_free(export);
+}
+
 enum weir_status orchestrator_exports_load(struct exports *exports, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;

@@ -35,10 +35,20 @@ struct export_order {
 enum weir_status orchestrator_export_order(struct exports *exports,
                                            const struct export_order *order, int64_t *ret_number,
                                            struct weir_error *err) WEIR_MUST_USE;
+/* Ends the run of an export, if it has one; the row stays as it is. */
+void orchestrator_export_break_off(struct exports *exports, int64_t number);
 /* Takes up the open ones. */
 enum weir_status orchestrator_exports_load(struct exports *exports,
                                            struct weir_error *err) WEIR_MUST_USE;
 void orchestrator_exports_free(struct exports *exports);
+
+/* ---- dropping.c ---- */
+
+/* Ends an export, removes what it has in its folder, and forgets it: erasures no longer name it. The folder goes too
+ * when nothing else is in it. UNAVAILABLE while its writer ends: to be ordered again. `*ret_there`: the folder was. */
+enum weir_status orchestrator_export_drop(struct exports *exports, int64_t number,
+                                          char **ret_directory, bool *ret_there,
+                                          struct weir_error *err) WEIR_MUST_USE;
 
 /* ---- folder.c ---- */
 

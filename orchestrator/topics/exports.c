@@ -1,4 +1,4 @@
-/* materialize, exports: sets written as folders that other tools read, and how far they are. */
+/* materialize, exports, exports_drop: sets written as folders that other tools read, and how far they are. */
 #include "orchestrator/exports/exports.h"
 
 #include "core/wire/export_formats.h"
@@ -127,4 +127,19 @@ void orchestrator_topic_materialize(struct topic_call *call)
         answer_one(call, number);
     else
         orchestrator_topic_refuse(call, &err);
+}
+
+void orchestrator_topic_exports_drop(struct topic_call *call)
+{
+    struct weir_error err;
+    WEIR_AUTO_FREE char *directory = NULL;
+    int64_t number = orchestrator_topic_number(call, "export", 0);
+    bool there = false;
+
+    if (orchestrator_export_drop(call->all->exports, number, &directory, &there, &err) != WEIR_OK)
+        orchestrator_topic_refuse(call, &err);
+    else
+        orchestrator_topic_answer(call, JSON_FIELDS(JSON_NUMBER("export", number),
+                                                    JSON_TEXT("directory", directory),
+                                                    JSON_FLAG("there", there)));
 }

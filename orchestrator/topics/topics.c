@@ -53,6 +53,7 @@ static const struct topic {
     {"sets", orchestrator_topic_sets},
     {"materialize", orchestrator_topic_materialize},
     {"exports", orchestrator_topic_exports},
+    {"exports_drop", orchestrator_topic_exports_drop},
     {"workers", orchestrator_topic_workers},
     {"plan", orchestrator_topic_plan},
     {"cache", orchestrator_topic_cache},

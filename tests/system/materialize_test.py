@@ -3,10 +3,11 @@ writer and the platform are killed at every step; and such folders are data sets
 
 import json
 import re
-import threading
+import subprocess
+from pathlib import Path
 
 import numpy as np
-from weirlab import Lab, faulty, kill, run_tests, serve, served
+from weirlab import Lab, await_that, faulty, kill, run_tests, serve, served
 
 from folders import READERS  # isort: skip  (weirlab sets the path)
 
@@ -68,13 +69,15 @@ def assert_gone_on(lab):
     assert any(before) and before == sorted(before), (before, said)
 
 
-def await_state(lab, number, state):
-    while True:
-        one = next(e for e in json.loads(lab.weir("exports", "--json"))["exports"] if e["export"] == number)
-        if one["state"] == state:
-            return one
-        assert one["state"] == "open", one
-        threading.Event().wait(0.1)  # nothing else tells
+def exports_of(lab):
+    return json.loads(lab.weir("exports", "--json"))["exports"]
+
+
+def await_done(lab, number):
+    def found():
+        return next(one for one in exports_of(lab) if one["export"] == number)
+    await_that(lambda: found()["state"] != "open", found)
+    return found()
 
 
 def test_folders_hold_every_sample_once_whoever_is_killed():
@@ -85,6 +88,11 @@ def test_folders_hold_every_sample_once_whoever_is_killed():
         check_rows(lab, READERS["mds"](lab.out / "a"), 0)
         assert_gone_on(lab)
         assert "of lab@1: done" in lab.weir("materialize", "lab@1", "--to", lab.out / "a", "--format", "mds"), "once is enough"
+        dropped = lab.begin("materialize", "lab@1", "--to", str(lab.out / "e"), "--format", "mds", "--shard-bytes", "1KiB",
+                            stderr=subprocess.PIPE)
+        await_that(lambda: list((lab.out / "e").glob("*.mds")), pause_s=0.01)
+        assert "is removed" in lab.weir("exports", "drop", "2") and not (lab.out / "e").exists(), "while it was written"
+        assert "export 2: there is none" in dropped.communicate()[1] and dropped.returncode == 1
     with faulty("export.state=!2"), served(lab):  # … and here before that is committed
         materialize(lab, "lab", "b", "npy", "--shard-bytes", "20KiB")
         check_rows(lab, READERS["npy"](lab.out / "b"), EVERY)
@@ -93,15 +101,14 @@ def test_folders_hold_every_sample_once_whoever_is_killed():
     with faulty("export.shard=!2"):
         server = serve(lab)
     waiting = lab.begin("materialize", "lab", "--to", str(lab.out / "c"), "--format", "mds", "--shard-bytes", "1KiB")
-    while not list((lab.out / "c").glob("*.mds")):
-        threading.Event().wait(0.01)  # nothing else tells
+    await_that(lambda: list((lab.out / "c").glob("*.mds")), pause_s=0.01)
     assert kill(lab.data_dir, "orchestrator")
     server.wait()
     waiting.wait()  # it may have gone on with a platform of its own
     with served(lab):
-        one = await_state(lab, 3, "done")
+        one = await_done(lab, 4)
         check_rows(lab, READERS["mds"](lab.out / "c"), EVERY)
-        assert one["samples"] == EVERY and one["trigger"] == 2, one
+        assert (one["state"], one["samples"], one["trigger"]) == ("done", EVERY, 2), one
         for form in "tar", "tfrecord":
             materialize(lab, "lab@1", form, form, "--shard-bytes", "100KiB")
             check_rows(lab, READERS[form](lab.out / form), 0)
@@ -137,6 +144,19 @@ def check_erasure(lab):
         assert all(lab.records[int(row["id"]) & 0xFFFF]["user"] != user for row in rows)
         plan = json.loads(lab.weir("erase", "plan", "--erasure", "1", "--json"))
         assert {one["directory"] for one in plan["exports"]} == set(holders), "d does not hold the person"
+        check_dropped(lab)
+
+
+def check_dropped(lab):
+    numbers = {Path(one["directory"]).name: str(one["export"]) for one in exports_of(lab)}
+    assert "is removed" in lab.weir("exports", "drop", numbers["b"]) and not (lab.out / "b").exists()
+    (lab.out / "d/mine.txt").write_text("not Weir's")
+    lab.weir("exports", "drop", numbers["d"])
+    assert [path.name for path in (lab.out / "d").iterdir()] == ["mine.txt"]
+    assert "was not there any more" in lab.weir("exports", "drop", numbers["c"])
+    left = {Path(one["directory"]).name for one in exports_of(lab)}
+    assert left == {"a", "tar", "tfrecord"}, left
+    assert "there is none" in lab.ask("exports", "drop", numbers["c"]).stderr
 
 
 AGAIN = """\
