@@ -346,10 +346,12 @@ enum weir_status orchestrator_supervisor_start(struct orchestrator_supervisor *s
 {
     if (find(supervisor, spec->name) != NULL)
         return weir_fail(err, WEIR_EXISTS, "process %s runs already", spec->name);
-    if (supervisor->count == ORCHESTRATOR_CHILDREN_MAX || supervisor->stopping_all)
-        return weir_fail(err, WEIR_LIMIT, "process %s: %s", spec->name,
-                         supervisor->stopping_all ? "everything is being stopped"
-                                                  : "too many processes, at most 256");
+    if (supervisor->stopping_all)
+        return weir_fail(err, WEIR_UNAVAILABLE, "process %s: everything is being stopped",
+                         spec->name);
+    if (supervisor->count == ORCHESTRATOR_CHILDREN_MAX)
+        return weir_fail(err, WEIR_LIMIT, "process %s: too many processes, at most %d", spec->name,
+                         ORCHESTRATOR_CHILDREN_MAX);
     struct child *child = child_new(supervisor, spec);
     enum weir_status status = launch(child, err);
     if (status != WEIR_OK) {
