@@ -76,6 +76,8 @@ static struct task *keep(const struct msg_run_is *message)
         .classes = copy_names(task, message->classes),
         .batch_then_sample =
             copy(task, message->batch_then_sample[0] != '\0' ? message->batch_then_sample : "null"),
+        .epochs_before = message->epochs_before,
+        .epochs_in_all = message->epochs_in_all,
     };
     return task;
 }

@@ -109,7 +109,7 @@ static enum weir_status check_same_model(const struct trainer *trainer, struct w
 }
 
 /* Starts from a stored model: its weights, more columns if there are more classes now, and the
- * optimizer's state when it is to be carried and is of the same kind. */
+ * optimizer's state when it is to be carried, as by a training that goes on, and is of the same kind. */
 static enum weir_status start_from_model(struct trainer *trainer, struct weir_error *err)
 {
     const struct training *training = &trainer->order.training;
@@ -126,12 +126,13 @@ static enum weir_status start_from_model(struct trainer *trainer, struct weir_er
     }
     uint32_t width = trainer->learner.plan.width;
     bool same_optimizer = strcmp(trainer->origin.optimizer, trainer->learner.optimizer->name) == 0;
-    if (training->carries_optimizer && !same_optimizer)
+    bool carries = training->carries_optimizer || trainer->order.task->epochs_before > 0;
+    if (carries && !same_optimizer)
         weir_log(WEIR_LOG_WARN, "optimizer state not carried", "found=%s expected=%s",
                  trainer->origin.optimizer, trainer->learner.optimizer->name);
     status = check_same_model(trainer, err);
     if (status == WEIR_OK)
-        status = adopt(trainer, training->carries_optimizer && same_optimizer, err);
+        status = adopt(trainer, carries && same_optimizer, err);
     if (status == WEIR_OK)
         status = trainer_learner_widen(&trainer->learner, width, err);
     if (status == WEIR_OK)

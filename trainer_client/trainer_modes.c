@@ -58,20 +58,22 @@ static void begin_epoch(struct trainer *trainer, uint64_t epoch)
     progress->loss_sum = progress->loss_count = 0.0;
 }
 
-/* Factor of the learning rate for a batch: it follows from the batch's place alone. */
+/* Factor of the learning rate for a batch: it follows from the batch's place alone, in a training of several runs from
+ * its place in all of it. */
 static double rate_of(const struct trainer *trainer, const struct weir_batch *batch)
 {
     const struct learning *learning = &trainer->order.training.learning;
+    const struct weir_client_task *task = trainer->order.task;
     struct weir_client_info info;
     weir_client_info(trainer->client, &info);
-    return trainer_schedule_factor(learning->schedule, &learning->schedule_shared,
-                                   &learning->schedule_options,
-                                   &(struct schedule_place){
-                                       .batch = batch->number,
-                                       .epoch = batch->epoch,
-                                       .batches_per_epoch = info.batches_per_epoch,
-                                       .epochs = info.epochs,
-                                   });
+    return trainer_schedule_factor(
+        learning->schedule, &learning->schedule_shared, &learning->schedule_options,
+        &(struct schedule_place){
+            .batch = batch->number + task->epochs_before * info.batches_per_epoch,
+            .epoch = batch->epoch + task->epochs_before,
+            .batches_per_epoch = info.batches_per_epoch,
+            .epochs = task->epochs_in_all,
+        });
 }
 
 static enum weir_status take_train(struct trainer *trainer, const struct weir_batch *batch,

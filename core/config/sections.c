@@ -106,6 +106,17 @@ const struct cfg_key CFG_BATCH_THEN_SAMPLE_KEYS[] = {
     CFG_END,
 };
 
+const struct weir_yaml_node *cfg_period_node(const struct weir_yaml_node *root)
+{
+    const struct weir_yaml_node *score = weir_yaml_get(weir_yaml_get(root, "selection"), "score");
+    for (size_t i = 0; i < weir_yaml_length(score); i++) {
+        const struct weir_yaml_node *node = weir_yaml_get(weir_yaml_at(score, i), "period");
+        if (node != NULL && !weir_str_equal(weir_yaml_text(node), "0"))
+            return node;
+    }
+    return NULL;
+}
+
 const struct weir_yaml_node *cfg_batch_then_sample_node(const struct weir_yaml_node *root)
 {
     return weir_yaml_get(weir_yaml_get(root, "selection"), "batch_then_sample");

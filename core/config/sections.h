@@ -63,6 +63,8 @@ struct cfg_batch_then_sample {
 };
 /* Finds the mapping from the root of a pipeline file; NULL: there is none. */
 const struct weir_yaml_node *cfg_batch_then_sample_node(const struct weir_yaml_node *root);
+/* The first of selection.score.period that cuts trainings into rounds, each on a set of its own; NULL: none does. */
+const struct weir_yaml_node *cfg_period_node(const struct weir_yaml_node *root);
 /* Reads the mapping; NULL: nothing is chosen. INVALID with place and expectation. */
 enum weir_status cfg_batch_then_sample_read(const struct weir_yaml_node *node,
                                             struct cfg_batch_then_sample *ret_options,

@@ -45,17 +45,14 @@ static enum weir_status step_back(const struct erasure_batch *batch, char **mode
 }
 
 /* A model that started from a file has no parent, and its replacement starts from the file, too. */
-static enum weir_status find_base(const struct erasure_batch *batch, const char *tainted,
-                                  const char *start_from, char **ret_base, struct weir_error *err)
+static enum weir_status find_base(const struct erasure_batch *batch,
+                                  const struct stored_model *tainted, const char *start_from,
+                                  char **ret_base, struct weir_error *err)
 {
-    struct stored_model row = {0};
-    enum weir_status status = orchestrator_model_get(batch->context, tainted, &row, err);
-    if (status != WEIR_OK)
-        return status;
-    char *base = row.parent == NULL ? NULL : weir_strdup(row.parent);
-    bool is_given = base == NULL && !row.holdout && orchestrator_model_is_path(start_from);
-    orchestrator_model_fini(&row);
-    if (is_given) {
+    char *base = tainted->parent == NULL ? NULL : weir_strdup(tainted->parent);
+    enum weir_status status = WEIR_OK;
+    if (base == NULL && strcmp(tainted->role, "holdout") != 0 &&
+        orchestrator_model_is_path(start_from)) {
         *ret_base = weir_strdup(start_from);
         return WEIR_OK;
     }
@@ -103,6 +100,15 @@ static enum weir_status effect_replaced_one(void *subject, const void *what, str
     return orchestrator_erasure_tell(batch, "model_replaced", replacement->tainted, training, err);
 }
 
+/* "NAME-eBATCH", whichever batch made the one that goes. */
+static char *name_replacement(const struct erasure_batch *batch, const char *tainted)
+{
+    const char *end = strrchr(tainted, '-');
+    bool is_replacement = end != NULL && end[1] == 'e';
+    int size = (int)(is_replacement ? (size_t)(end - tainted) : strlen(tainted));
+    return weir_format("%.*s-e%" PRId64, size, tainted, batch->number);
+}
+
 static enum weir_status store(struct erasure_batch *batch, const struct run_result *run,
                               struct weir_error *err)
 {
@@ -112,11 +118,11 @@ static enum weir_status store(struct erasure_batch *batch, const struct run_resu
     enum weir_status status = orchestrator_model_get(all->context, batch->replacing, &tainted, err);
     if (status != WEIR_OK)
         return status;
-    WEIR_AUTO_FREE char *name = orchestrator_pipeline_model_name(pipeline, run->trigger);
-    WEIR_AUTO_FREE char *id = weir_format("%s-e%" PRId64, name, batch->number);
+    WEIR_AUTO_FREE char *id = name_replacement(batch, batch->replacing);
     struct model_wanted wanted = {.id = id,
                                   .run = run,
                                   .state = "replacing",
+                                  .role = tainted.role[0] == '\0' ? NULL : tainted.role,
                                   .erasure = batch->number,
                                   .until_time = tainted.until_time,
                                   .settings = &orchestrator_pipeline_config(pipeline)->models};
@@ -151,44 +157,58 @@ static void on_run(void *owner, const struct run_result *run, const struct weir_
     orchestrator_erasure_begin_after(batch, 0);
 }
 
-static enum weir_status train(struct erasure_batch *batch, const struct weir_rows *models,
-                              size_t row, struct weir_error *err)
+/* On the set of the training that made it, as that was. */
+static enum weir_status start_run(struct erasure_batch *batch, const struct stored_model *tainted,
+                                  struct pipeline_outline outline, const char *base,
+                                  struct weir_error *err)
 {
-    struct erasures *all = batch->all;
-    int64_t pipeline = weir_rows_i64(models, row, "pipeline");
-    int64_t number = weir_rows_i64(models, row, "trigger");
-    const struct pipeline_outline outline = orchestrator_outline_at(
-        orchestrator_pipeline_outline(orchestrator_pipeline_by_id(all->pipelines, pipeline)),
-        number);
-    WEIR_AUTO_FREE char *base = NULL;
-    WEIR_AUTO(weir_rows) trigger = NULL;
-    enum weir_status status = find_base(batch, weir_rows_text(models, row, "model"),
-                                        outline.config->start_from, &base, err);
-    if (status == WEIR_OK)
-        status = DB_RUN(all->context->db, Q_trigger_get, &trigger, err, DB_I64(pipeline),
-                        DB_I64(number));
+    WEIR_AUTO(weir_rows) made = NULL;
+    enum weir_status status =
+        DB_RUN(batch->context->db, Q_run_get, &made, err, DB_I64(tainted->run));
     if (status != WEIR_OK)
         return status;
-    if (weir_rows_count(trigger) == 0) {
-        return weir_fail(err, WEIR_NOT_FOUND,
-                         "trigger %" PRId64 " of a model to be replaced is not recorded", number);
+    if (weir_rows_count(made) == 0) {
+        return weir_fail(err, WEIR_NOT_FOUND, "the run that made model %s is not recorded",
+                         tainted->id);
     }
-    free(batch->replacing);
-    batch->replacing = weir_strdup(weir_rows_text(models, row, "model"));
-    WEIR_AUTO_FREE char *purpose =
-        weir_format("replace/%" PRId64 "/%" PRId64, batch->number, number);
+    WEIR_AUTO_FREE char *id = name_replacement(batch, tainted->id);
+    WEIR_AUTO_FREE char *purpose = weir_format("replace/%s", id);
     struct run_wanted wanted = {
         .pipeline = outline,
         .purpose = purpose,
         .mode = "train",
-        .trigger = number,
-        .set_digest = weir_rows_text(trigger, 0, "set_digest"),
-        .set_path = weir_rows_text(trigger, 0, "set_path"),
-        .epochs = outline.config->epochs,
-        .seed = outline.config->seed,
+        .trigger = tainted->trigger,
+        .set_digest = weir_rows_text(made, 0, "set_digest"),
+        .set_path = weir_rows_text(made, 0, "set_path"),
+        .epochs = (uint64_t)weir_rows_i64(made, 0, "epochs"),
+        .epochs_before = (uint64_t)weir_rows_i64(made, 0, "epochs_before"),
+        .epochs_in_all = (uint64_t)weir_rows_i64(made, 0, "epochs_in_all"),
+        .seed = (uint64_t)weir_rows_i64(made, 0, "seed"),
         .base_model = base,
     };
-    return orchestrator_run_start(all->runs, &wanted, on_run, batch, err);
+    return orchestrator_run_start(batch->all->runs, &wanted, on_run, batch, err);
+}
+
+static enum weir_status train(struct erasure_batch *batch, const struct weir_rows *models,
+                              size_t row, struct weir_error *err)
+{
+    int64_t pipeline = weir_rows_i64(models, row, "pipeline");
+    const struct pipeline_outline outline = orchestrator_outline_at(
+        orchestrator_pipeline_outline(orchestrator_pipeline_by_id(batch->all->pipelines, pipeline)),
+        weir_rows_i64(models, row, "trigger"));
+    WEIR_AUTO_FREE char *base = NULL;
+    struct stored_model tainted = {0};
+    enum weir_status status =
+        orchestrator_model_get(batch->context, weir_rows_text(models, row, "model"), &tainted, err);
+    if (status != WEIR_OK)
+        return status;
+    free(batch->replacing);
+    batch->replacing = weir_strdup(tainted.id);
+    status = find_base(batch, &tainted, outline.config->start_from, &base, err);
+    if (status == WEIR_OK)
+        status = start_run(batch, &tainted, outline, base, err);
+    orchestrator_model_fini(&tainted);
+    return status;
 }
 
 /* ---- all of them ---- */

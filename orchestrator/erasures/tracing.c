@@ -18,7 +18,8 @@ static bool is_removed(const struct pipelines *pipelines, int64_t pipeline)
     return found == NULL || orchestrator_pipeline_state(found) == PIPELINE_REMOVED;
 }
 
-/* A model of the holdout is not made again: the next trigger starts from one that has not seen the samples. */
+/* A model of the holdout is not made again: the next trigger starts from one that has not seen the samples. Nor is one
+ * of a round, which is there only while its trigger has failed or was stopped: that trains all its rounds again. */
 static const char *action_for(const struct pipelines *pipelines, const struct lineage_seen *seen)
 {
     static const char *const ACTIONS[] = {
@@ -27,7 +28,7 @@ static const char *action_for(const struct pipelines *pipelines, const struct li
     if (found == NULL)
         return "retire";
     int policy = (int)orchestrator_pipeline_config(found)->deletion;
-    return (seen->holdout || is_removed(pipelines, seen->pipeline)) && policy != DELETION_KEEP
+    return (seen->is_aside || is_removed(pipelines, seen->pipeline)) && policy != DELETION_KEEP
                ? "retire"
                : ACTIONS[policy];
 }

@@ -225,7 +225,7 @@ static void judge(const struct lineage_query *query, const struct weir_rows *mod
         .trigger = weir_rows_i64(models, row, "trigger"),
         .run = weir_rows_i64(models, row, "run"),
         .live = orchestrator_model_state_is_live(weir_rows_text(models, row, "state")),
-        .holdout = weir_rows_text(models, row, "role")[0] != '\0',
+        .is_aside = weir_rows_text(models, row, "role")[0] != '\0',
         .count = count,
     };
 }

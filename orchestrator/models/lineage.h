@@ -40,7 +40,7 @@ struct lineage_seen {
     char *through; /* NULL: it has seen them; else the model that has led the influence here */
     int64_t pipeline, trigger, run;
     bool live;      /* its files are there */
-    bool holdout;   /* a model of the holdout: no trigger is trained on its set again */
+    bool is_aside;  /* of the holdout, or of a round: no trigger's, and not made again for itself */
     uint64_t count; /* of the samples in its own set; 0: by an ancestor only */
 };
 struct lineage_answer {

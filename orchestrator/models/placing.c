@@ -106,7 +106,20 @@ static enum weir_status write_delta(struct context *context, const struct model_
     return note_model(from, size, &written.model, files, err);
 }
 
-/* Only the model that the run started from will do: an erasure that takes it away takes this one, too. */
+/* The newest ancestor that is no round's: those go before long. */
+static enum weir_status find_base(struct context *context, const char *parent,
+                                  struct stored_model *ret_base, struct weir_error *err)
+{
+    enum weir_status status = orchestrator_model_get(context, parent, ret_base, err);
+    while (status == WEIR_OK && ret_base->parent != NULL && strcmp(ret_base->role, "round") == 0) {
+        struct stored_model round = *ret_base;
+        status = orchestrator_model_get(context, round.parent, ret_base, err);
+        orchestrator_model_fini(&round);
+    }
+    return status;
+}
+
+/* Only a model that the run started from will do: an erasure that takes it away takes this one, too. */
 static enum weir_status try_delta(struct context *context, const struct model_wanted *wanted,
                                   const char *from, struct model_files *files,
                                   struct weir_error *err)
@@ -115,8 +128,8 @@ static enum weir_status try_delta(struct context *context, const struct model_wa
     if (wanted->settings->storage != MODELS_DELTA || wanted->run->parent == NULL ||
         access(from, F_OK) != 0) /* moved before a crash */
         return WEIR_OK;
-    enum weir_status status = orchestrator_model_get(context, wanted->run->parent, &base, err);
-    if (status == WEIR_OK && orchestrator_model_is_live(&base) &&
+    enum weir_status status = find_base(context, wanted->run->parent, &base, err);
+    if (status == WEIR_OK && base.role[0] == '\0' && orchestrator_model_is_live(&base) &&
         base.deltas + 1 < (int64_t)wanted->settings->full_every)
         status = write_delta(context, wanted, &base, from, files, err);
     orchestrator_model_fini(&base);

@@ -36,7 +36,7 @@ void orchestrator_model_row(struct weir_rows *rows, size_t row, struct stored_mo
         .deltas = weir_rows_i64(rows, row, "deltas"),
         .stored_bytes = weir_rows_i64(rows, row, "stored_bytes"),
         .held_out_by = weir_rows_text(rows, row, "held_out_by"),
-        .holdout = weir_rows_text(rows, row, "role")[0] != '\0',
+        .role = weir_rows_text(rows, row, "role"),
         .fitted_checksum = weir_rows_text(rows, row, "fitted_checksum"),
     };
 }
@@ -44,7 +44,7 @@ void orchestrator_model_row(struct weir_rows *rows, size_t row, struct stored_mo
 bool orchestrator_model_state_is_live(const char *state)
 {
     return strcmp(state, "stored") == 0 || strcmp(state, "replacing") == 0 ||
-           strcmp(state, "holdout") == 0;
+           strcmp(state, "holdout") == 0 || strcmp(state, "round") == 0;
 }
 
 bool orchestrator_model_is_live(const struct stored_model *model)
@@ -127,7 +127,6 @@ enum weir_status orchestrator_model_add(struct context *context, const struct mo
                                         const struct model_files *files, struct weir_error *err)
 {
     const struct run_result *run = wanted->run;
-    bool holdout = strcmp(wanted->state, "holdout") == 0;
     WEIR_AUTO_BUF cost = {0};
     orchestrator_cost_json(&context->prices, &run->cost, &cost);
     enum weir_status status =
@@ -138,11 +137,11 @@ enum weir_status orchestrator_model_add(struct context *context, const struct mo
                DB_TEXT(files->file), DB_TEXT(files->fitted_file), DB_TEXT(wanted->state),
                DB_I64(wanted->erasure), DB_I64(wanted->until_time), DB_TEXT(weir_buf_text(&cost)),
                DB_I64(weir_now_wall_us()), DB_TEXT(files->base), DB_I64(files->deltas),
-               DB_I64(files->stored_bytes), DB_TEXT(holdout ? "holdout" : ""),
+               DB_I64(files->stored_bytes), DB_TEXT(wanted->role == NULL ? "" : wanted->role),
                DB_TEXT(files->fitted_checksum));
     if (status == WEIR_OK)
         status = DB_RUN(context->db, Q_run_forget_fitted, NULL, err, DB_I64(run->number));
-    return status == WEIR_OK && !holdout ? tell(context, wanted, files, err) : status;
+    return status == WEIR_OK && wanted->role == NULL ? tell(context, wanted, files, err) : status;
 }
 
 /* ---- going ---- */

@@ -28,7 +28,7 @@ struct stored_model {
     const char *fitted_file;     /* "": none */
     const char *fitted_checksum; /* "": not known, of one that an older Weir has stored */
     const char *
-        state; /* stored, replacing, holdout; without files: replaced, retired, dropping, dropped */
+        state; /* stored, replacing, holdout, round; without files: replaced, retired, dropping, dropped */
     const char *replaced_by; /* NULL: none */
     int64_t erasure;
     int64_t until_time;
@@ -40,7 +40,8 @@ struct stored_model {
     int64_t stored_bytes;  /* of its file */
     const char *
         held_out_by; /* models of the holdout that had a say in its set, separated by spaces; "": none */
-    bool holdout; /* one of those: no trigger's, and never measured */
+    const char
+        *role; /* "": a trigger's; never measured: holdout, and round, of a part of a training */
 };
 
 /* Returns true for what a run may start from beside a model's id: the absolute path of a model's file. */
@@ -49,7 +50,7 @@ static inline bool orchestrator_model_is_path(const char *base)
     return base != NULL && base[0] == '/';
 }
 
-/* Returns true when its file is there, or on its way: stored, replacing or holdout. */
+/* Returns true when its file is there, or on its way: stored, replacing, holdout or round. */
 bool orchestrator_model_is_live(const struct stored_model *model);
 /* The same of what a row says. */
 bool orchestrator_model_state_is_live(const char *state);
@@ -77,9 +78,10 @@ enum weir_status orchestrator_model_fitted(const struct context *context,
 struct model_wanted {
     const char *id;
     const struct run_result *run;
-    const char
-        *state; /* "stored"; "replacing" until an erasure swaps it in; "holdout": never active */
-    int64_t erasure; /* 0: none */
+    const char *
+        state; /* "stored"; "replacing" until an erasure swaps it in; "holdout", "round": never active */
+    const char *role; /* as above; NULL: a trigger's */
+    int64_t erasure;  /* 0: none */
     int64_t until_time;
     const struct models_settings *settings;
     json_t *timeline; /* of its trigger, borrowed: the event has it; NULL: it is no trigger's */
@@ -101,7 +103,7 @@ enum weir_status orchestrator_model_place(struct context *context,
                                           struct model_files *ret_files,
                                           struct weir_error *err) WEIR_MUST_USE;
 void orchestrator_model_files_fini(struct model_files *files);
-/* Inside a transaction: the row, and the event model_stored, unless the model is one of the holdout. */
+/* Inside a transaction: the row, and the event model_stored, if it is a trigger's. */
 enum weir_status orchestrator_model_add(struct context *context, const struct model_wanted *wanted,
                                         const struct model_files *files,
                                         struct weir_error *err) WEIR_MUST_USE;

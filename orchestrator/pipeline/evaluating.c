@@ -65,7 +65,7 @@ static size_t stored_models(struct weir_rows *rows, struct evaluation_model *ret
         orchestrator_model_row(rows, i, &model);
         bool is_replaced =
             strcmp(model.state, "replacing") == 0 || strcmp(model.state, "replaced") == 0;
-        if (is_replaced || model.holdout)
+        if (is_replaced || model.role[0] != '\0')
             continue; /* there is another one of its trigger */
         int64_t until = model.until_time;
         if (count > 0 && ret_models[count - 1].until_time > until)
@@ -160,6 +160,8 @@ void orchestrator_pipeline_evaluate(struct pipeline *pipeline)
     const struct evaluation_wanted wanted = {.when = EVALUATE_AFTER_TRAINING,
                                              .newest = pipeline->caught_up};
     enum weir_status status = orchestrator_pipeline_load_newest(pipeline, &err);
+    if (status == WEIR_OK) /* models of its rounds */
+        status = orchestrator_models_end_dropping(pipeline->context, &err);
     if (status == WEIR_OK && pipeline->config->mode == MODE_LIVE)
         status = drop_old(pipeline, &err);
     if (status == WEIR_OK)

@@ -75,6 +75,7 @@ static enum weir_status store(struct pipeline *pipeline, const struct run_result
     held.wanted = (struct model_wanted){.id = id,
                                         .run = run,
                                         .state = "holdout",
+                                        .role = "holdout",
                                         .until_time = pipeline->newest.until_time,
                                         .settings = &WHOLE};
     if (id[0] != '\0')

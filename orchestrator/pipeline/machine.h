@@ -18,6 +18,7 @@
     X(SCORING,    "a model scores samples that the set is chosen among")               \
     X(HOLDING,    "a model learns from samples that are held out")                     \
     X(TRAINING,   "a trainer learns from that set")                                     \
+    X(RENEWING,   "the model of a round is kept, so that it chooses the next set")      \
     X(STORING,    "its model gets its name and place")                                  \
     X(EVALUATING, "the new model is to be measured on what came after it")                    \
     X(CLOSING,    "models that are not measured yet are measured")               \
@@ -32,6 +33,7 @@
     X(DECLARED) X(SCANNED) X(ASKED) X(MEASURED)                                         \
     X(TRIGGERED) X(SKIPPED) X(SEALED) X(SCORES_NEEDED)                                  \
     X(SCORED) X(HOLDOUT_MODEL_NEEDED) X(HOLDOUT_MODEL_READY) X(TRAINED)                 \
+    X(ROUND_TRAINED) X(RENEWED)                                                         \
     X(STORED) X(EVALUATED) X(EXHAUSTED) X(CLOSED)                                       \
     X(PAUSED) X(STOPPED) X(FAILED) X(RESUMED) X(APPLIED)                                \
     X(REMOVED) X(CLEARED)

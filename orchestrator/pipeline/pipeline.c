@@ -26,6 +26,7 @@ static work_fn *const WORK[PIPELINE_STATES] = {
     [PIPELINE_SCORING] = orchestrator_pipeline_score,
     [PIPELINE_HOLDING] = orchestrator_pipeline_hold_out,
     [PIPELINE_TRAINING] = orchestrator_pipeline_train,
+    [PIPELINE_RENEWING] = orchestrator_pipeline_renew,
     [PIPELINE_STORING] = orchestrator_pipeline_store,
     [PIPELINE_EVALUATING] = orchestrator_pipeline_evaluate,
     [PIPELINE_CLOSING] = orchestrator_pipeline_finish,
@@ -248,6 +249,7 @@ void orchestrator_pipeline_trouble(struct pipeline *pipeline, enum weir_status s
 static void free_pipeline(struct pipeline *pipeline)
 {
     weir_rows_free(pipeline->newest.rows);
+    weir_rows_free(pipeline->newest.round.rows);
     weir_buf_fini(&pipeline->trigger_saved);
     weir_buf_fini(&pipeline->text);
     weir_buf_fini(&pipeline->next_text);

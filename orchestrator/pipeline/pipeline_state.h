@@ -24,6 +24,17 @@ enum pending_order {
 #undef X
 };
 
+/* A round of a trigger's training, from 0. */
+struct trigger_round {
+    struct weir_rows *rows;
+    int64_t number;
+    int64_t attempt;        /* from 1: an erasure may have taken an earlier one away */
+    uint64_t epochs;        /* 0: the training has no rounds, or this one has no set yet */
+    uint64_t epochs_before; /* of the rounds before it */
+    bool is_last;
+    const char *model; /* of the round before; "": this is the first */
+};
+
 /* A trigger, as its row has it. */
 struct trigger_row {
     struct weir_rows *rows;
@@ -35,6 +46,7 @@ struct trigger_row {
     struct weir_bytes positions;
     const char *set_digest, *set_path;
     int64_t samples;
+    struct trigger_round round; /* of the one under way */
 };
 
 struct pipeline {
@@ -149,6 +161,7 @@ void orchestrator_pipeline_select(struct pipeline *pipeline);
 void orchestrator_pipeline_score(struct pipeline *pipeline);
 void orchestrator_pipeline_hold_out(struct pipeline *pipeline);
 void orchestrator_pipeline_train(struct pipeline *pipeline);
+void orchestrator_pipeline_renew(struct pipeline *pipeline);
 void orchestrator_pipeline_store(struct pipeline *pipeline);
 void orchestrator_pipeline_evaluate(struct pipeline *pipeline);
 void orchestrator_pipeline_finish(struct pipeline *pipeline);
@@ -164,6 +177,16 @@ void orchestrator_pipeline_take_trigger(struct weir_rows *rows, struct trigger_r
 /* Reads the row of the trigger under way; where none is, of the newest. */
 enum weir_status orchestrator_pipeline_load_newest(struct pipeline *pipeline,
                                                    struct weir_error *err) WEIR_MUST_USE;
+/* Inside a transaction: of the trigger under way, models of rounds go, but for `kept` ("": all do). Their files go with
+ * orchestrator_models_end_dropping(). */
+enum weir_status orchestrator_pipeline_drop_rounds(const struct pipeline *pipeline,
+                                                   const char *kept,
+                                                   struct weir_error *err) WEIR_MUST_USE;
+/* "WHAT/TRIGGER", or "WHAT/TRIGGER/ROUND/ATTEMPT" of any but the first: names what happens to the trigger under way. */
+char *orchestrator_pipeline_round_key(const struct pipeline *pipeline,
+                                      const char *what) WEIR_MUST_USE;
+/* {round: from 1, epochs} of a round with so many, {} with 0: the training has none. */
+json_t *orchestrator_pipeline_round_json(const struct pipeline *pipeline, uint64_t epochs);
 /* Reads the pipeline's own row and positions. */
 enum weir_status orchestrator_pipeline_load(struct pipeline *pipeline,
                                             struct weir_error *err) WEIR_MUST_USE;

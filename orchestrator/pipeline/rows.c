@@ -6,6 +6,7 @@
 #include "orchestrator/context/events.h"
 #include "orchestrator/pipeline/decisions.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 static enum weir_status load_datasets(struct pipeline *pipeline, struct weir_error *err)
@@ -66,6 +67,49 @@ void orchestrator_pipeline_take_trigger(struct weir_rows *rows, struct trigger_r
     };
 }
 
+static enum weir_status load_round(struct pipeline *pipeline, struct weir_error *err)
+{
+    struct weir_rows *rows = NULL;
+    enum weir_status status = DB_RUN(pipeline->context->db, Q_round_under_way, &rows, err,
+                                     DB_I64(pipeline->id), DB_I64(pipeline->newest.number));
+    if (status != WEIR_OK)
+        return status;
+    pipeline->newest.round = (struct trigger_round){
+        .rows = rows,
+        .number = weir_rows_i64(rows, 0, "round"),
+        .attempt = weir_rows_i64(rows, 0, "attempt"),
+        .epochs = (uint64_t)weir_rows_i64(rows, 0, "epochs"),
+        .epochs_before = (uint64_t)weir_rows_i64(rows, 0, "epochs_before"),
+        .is_last = weir_rows_bool(rows, 0, "is_last"),
+        .model = weir_rows_text(rows, 0, "model"),
+    };
+    return WEIR_OK;
+}
+
+enum weir_status orchestrator_pipeline_drop_rounds(const struct pipeline *pipeline,
+                                                   const char *kept, struct weir_error *err)
+{
+    return DB_RUN(pipeline->context->db, Q_rounds_drop, NULL, err, DB_I64(pipeline->id),
+                  DB_I64(pipeline->newest.number), DB_TEXT(kept));
+}
+
+char *orchestrator_pipeline_round_key(const struct pipeline *pipeline, const char *what)
+{
+    const struct trigger_row *trigger = &pipeline->newest;
+    const struct trigger_round *round = &trigger->round;
+    return round->number == 0 && round->attempt == 1
+               ? weir_format("%s/%" PRId64, what, trigger->number)
+               : weir_format("%s/%" PRId64 "/%" PRId64 "/%" PRId64, what, trigger->number,
+                             round->number, round->attempt);
+}
+
+json_t *orchestrator_pipeline_round_json(const struct pipeline *pipeline, uint64_t epochs)
+{
+    return epochs == 0 ? json_object()
+                       : JSON_FIELDS(JSON_NUMBER("round", pipeline->newest.round.number + 1),
+                                     JSON_NUMBER("epochs", epochs));
+}
+
 enum weir_status orchestrator_pipeline_load_newest(struct pipeline *pipeline,
                                                    struct weir_error *err)
 {
@@ -75,10 +119,11 @@ enum weir_status orchestrator_pipeline_load_newest(struct pipeline *pipeline,
     if (status != WEIR_OK)
         return status;
     weir_rows_free(pipeline->newest.rows);
+    weir_rows_free(pipeline->newest.round.rows);
     pipeline->newest = (struct trigger_row){.rows = rows};
     if (weir_rows_count(rows) > 0)
         orchestrator_pipeline_take_trigger(rows, &pipeline->newest);
-    return WEIR_OK;
+    return load_round(pipeline, err);
 }
 
 enum weir_status orchestrator_pipeline_open_trigger(const struct pipeline *pipeline,

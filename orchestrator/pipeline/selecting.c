@@ -7,6 +7,7 @@
 #include "core/base/path.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/models/lineage.h"
+#include "orchestrator/pipeline/rounds.h"
 
 enum { HOLDOUT_MODELS_MAX = 2 };
 
@@ -18,6 +19,8 @@ static enum weir_status effect_skipped(struct pipeline *pipeline, const void *wh
     enum weir_status status =
         DB_RUN(pipeline->context->db, Q_trigger_skipped, NULL, err, DB_I64(pipeline->id),
                DB_I64(number), DB_TEXT(selected->reason));
+    if (status == WEIR_OK)
+        status = orchestrator_pipeline_drop_rounds(pipeline, "", err);
     if (status != WEIR_OK)
         return status;
     WEIR_AUTO_FREE char *key = weir_format("trigger_skipped/%lld", (long long)number);
@@ -33,35 +36,55 @@ static const char *text_or_null(const char *text)
     return text[0] == '\0' ? NULL : text;
 }
 
+/* A training without rounds has no row of one. */
+static enum weir_status seal_round(const struct pipeline *pipeline,
+                                   const struct msg_selected *selected, uint64_t *ret_epochs,
+                                   struct weir_error *err)
+{
+    const struct trigger_round *round = &pipeline->newest.round;
+    const struct round_length length =
+        orchestrator_round_length(pipeline->config->epochs, round->epochs_before, selected->period);
+    *ret_epochs = selected->period == 0 ? 0 : length.epochs;
+    if (selected->period == 0)
+        return WEIR_OK;
+    return DB_RUN(pipeline->context->db, Q_round_sealed, NULL, err, DB_I64(pipeline->id),
+                  DB_I64(pipeline->newest.number), DB_I64(round->number), DB_TEXT(selected->digest),
+                  DB_TEXT(selected->scored_by), DB_I64(length.epochs), DB_BOOL(length.is_last));
+}
+
 static enum weir_status effect_sealed(struct pipeline *pipeline, const void *what,
                                       struct weir_error *err)
 {
     const struct msg_selected *selected = what;
     int64_t number = pipeline->newest.number;
+    uint64_t epochs = 0;
     WEIR_AUTO(weir_rows) sealed = NULL;
     enum weir_status status =
         DB_RUN(pipeline->context->db, Q_trigger_sealed, &sealed, err, DB_I64(pipeline->id),
                DB_I64(number), DB_TEXT(selected->digest),
                DB_TEXT(weir_path_below(pipeline->context->data_dir, selected->path)),
-               DB_I64(selected->samples), DB_TEXT(selected->scored_by), DB_I64(weir_now_wall_us()));
+               DB_I64(selected->samples), DB_TEXT(selected->scored_by), DB_I64(weir_now_wall_us()),
+               DB_I64(pipeline->newest.round.number));
+    if (status == WEIR_OK)
+        status = seal_round(pipeline, selected, &epochs, err);
     if (status == WEIR_OK) {
         status =
             orchestrator_lineage_note_set(pipeline->context, selected->digest, selected->path, err);
     }
     if (status != WEIR_OK)
         return status;
-    WEIR_AUTO_FREE char *key = weir_format("selection_sealed/%lld", (long long)number);
-    return orchestrator_event_put(
-        pipeline->context, &(struct event_about){pipeline->id, 0, key, "selection_sealed"},
-        JSON_FIELDS(JSON_TEXT("pipeline", pipeline->config->name), JSON_NUMBER("trigger", number),
-                    JSON_NUMBER("samples", selected->samples),
-                    JSON_TEXT("digest", selected->digest), JSON_TEXT("policy", selected->policy),
-                    JSON_NUMBER("candidates", selected->candidates),
-                    JSON_NUMBER("seed", selected->seed),
-                    JSON_TEXT_IF_ANY("scored_by", text_or_null(selected->scored_by)),
-                    JSON_TEXT_IF_ANY("held_out_by",
-                                     text_or_null(weir_rows_text(sealed, 0, "held_out_by")))),
-        err);
+    WEIR_AUTO_FREE char *key = orchestrator_pipeline_round_key(pipeline, "selection_sealed");
+    json_t *body = JSON_FIELDS(
+        JSON_TEXT("pipeline", pipeline->config->name), JSON_NUMBER("trigger", number),
+        JSON_NUMBER("samples", selected->samples), JSON_TEXT("digest", selected->digest),
+        JSON_TEXT("policy", selected->policy), JSON_NUMBER("candidates", selected->candidates),
+        JSON_NUMBER("seed", selected->seed),
+        JSON_TEXT_IF_ANY("scored_by", text_or_null(selected->scored_by)),
+        JSON_TEXT_IF_ANY("held_out_by", text_or_null(weir_rows_text(sealed, 0, "held_out_by"))));
+    json_object_update_new(body, orchestrator_pipeline_round_json(pipeline, epochs));
+    return orchestrator_event_put(pipeline->context,
+                                  &(struct event_about){pipeline->id, 0, key, "selection_sealed"},
+                                  body, err);
 }
 
 static enum weir_status effect_scores_needed(struct pipeline *pipeline, const void *what,
@@ -112,11 +135,18 @@ static void on_selected(void *owner, const struct weir_reply *reply, const struc
         orchestrator_pipeline_advance(pipeline, PIPELINE_ON_SEALED, effect_sealed, selected);
 }
 
-/* The model that scores: the one that this trigger began with, as long as it is there; else the newest. */
+/* The model that scores: the one that this trigger began with, as long as it is there; else the newest. After a round
+ * of training, the one that came of it. */
 static enum weir_status find_scorer(const struct pipeline *pipeline, struct msg_select *select,
                                     struct weir_rows **ret_rows, struct weir_error *err)
 {
     struct weir_db *db = pipeline->context->db;
+    const struct trigger_round *round = &pipeline->newest.round;
+    if (round->number > 0) {
+        select->model = round->model;
+        select->pinned = true;
+        return WEIR_OK;
+    }
     enum weir_status status = DB_RUN(db, Q_score_model, ret_rows, err, DB_I64(pipeline->id),
                                      DB_I64(pipeline->newest.number));
     select->pinned = status == WEIR_OK && weir_rows_count(*ret_rows) > 0;
@@ -158,6 +188,7 @@ static void fill_end(const struct pipeline *pipeline, const struct trigger_row *
         positions[i] = weir_get_u64(trigger->positions.at + i * sizeof(*positions));
     select->pipeline = pipeline->config->name;
     select->trigger = (uint64_t)trigger->number;
+    select->round = (uint32_t)trigger->round.number;
     select->positions = (struct weir_u64s){.at = positions, .count = count};
     select->until_time = trigger->until_time;
     select->until_id = (uint64_t)trigger->until_id;

@@ -35,21 +35,46 @@ static enum weir_status effect_stored(struct pipeline *pipeline, const void *wha
     if (status == WEIR_OK)
         status = orchestrator_promotion_stored(
             all->context, orchestrator_pipeline_outline(pipeline), wanted.id, err);
+    if (status == WEIR_OK)
+        status = orchestrator_pipeline_drop_rounds(pipeline, "", err);
     return status == WEIR_OK ? orchestrator_pipeline_tell_trained(pipeline, wanted.run, err)
                              : status;
+}
+
+/* Time and cost of the rounds before the last one are the model's, too. */
+static enum weir_status add_rounds(const struct pipeline *pipeline, struct run_result *run,
+                                   struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rounds = NULL;
+    enum weir_status status = DB_RUN(pipeline->context->db, Q_rounds_cost, &rounds, err,
+                                     DB_I64(pipeline->id), DB_I64(pipeline->newest.number));
+    if (status != WEIR_OK)
+        return status;
+    const struct orchestrator_cost cost = orchestrator_run_cost(rounds, 0);
+    run->busy_ns += weir_rows_i64(rounds, 0, "busy_ns");
+    run->wait_ns += weir_rows_i64(rounds, 0, "wait_ns");
+    run->cost.trainer_cpu_ns += cost.trainer_cpu_ns;
+    run->cost.worker_cpu_ns += cost.worker_cpu_ns;
+    run->cost.bytes_read += cost.bytes_read;
+    run->cost.bytes_sent += cost.bytes_sent;
+    run->cost.gpu_ns += cost.gpu_ns;
+    return WEIR_OK;
 }
 
 static void store(struct pipeline *pipeline, const struct run_result *run)
 {
     struct weir_error problem;
+    struct run_result whole = *run;
     WEIR_AUTO_FREE char *id = orchestrator_pipeline_model_name(pipeline, pipeline->newest.number);
     struct stored stored = {.wanted = {.id = id,
-                                       .run = run,
+                                       .run = &whole,
                                        .state = "stored",
                                        .until_time = pipeline->newest.until_time,
                                        .settings = &pipeline->config->models}};
-    enum weir_status status =
-        orchestrator_model_place(pipeline->context, &stored.wanted, &stored.files, &problem);
+    enum weir_status status = add_rounds(pipeline, &whole, &problem);
+    if (status == WEIR_OK)
+        status =
+            orchestrator_model_place(pipeline->context, &stored.wanted, &stored.files, &problem);
     if (status != WEIR_OK) {
         orchestrator_pipeline_trouble(pipeline, status, &problem);
         return;

@@ -6,6 +6,7 @@
 #include "core/base/memory.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/pipeline/pipeline_state.h"
+#include "orchestrator/pipeline/rounds.h"
 #include "orchestrator/values/json_number.h"
 
 #include <inttypes.h>
@@ -32,19 +33,28 @@ json_t *orchestrator_training_json(const struct pipeline *pipeline, const struct
         JSON_NUMBER("run", run->number));
 }
 
+/* Told of each round. */
+static enum weir_status effect_round_trained(struct pipeline *pipeline, const void *what,
+                                             struct weir_error *err)
+{
+    const struct run_result *run = what;
+    WEIR_AUTO_FREE char *key = orchestrator_pipeline_round_key(pipeline, "training_finished");
+    json_t *body = orchestrator_training_json(pipeline, run);
+    json_object_update_new(
+        body, orchestrator_pipeline_round_json(pipeline, pipeline->newest.round.epochs));
+    return orchestrator_event_put(pipeline->context,
+                                  &(struct event_about){pipeline->id, 0, key, "training_finished"},
+                                  body, err);
+}
+
 static enum weir_status effect_trained(struct pipeline *pipeline, const void *what,
                                        struct weir_error *err)
 {
     const struct run_result *run = what;
-    WEIR_AUTO_FREE char *key = weir_format("training_finished/%" PRId64, run->trigger);
     enum weir_status status =
         DB_RUN(pipeline->context->db, Q_trigger_trained, NULL, err, DB_I64(pipeline->id),
                DB_I64(run->trigger), DB_I64(weir_now_wall_us()), DB_I64(run->number));
-    if (status != WEIR_OK)
-        return status;
-    return orchestrator_event_put(pipeline->context,
-                                  &(struct event_about){pipeline->id, 0, key, "training_finished"},
-                                  orchestrator_training_json(pipeline, run), err);
+    return status == WEIR_OK ? effect_round_trained(pipeline, run, err) : status;
 }
 
 static enum weir_status effect_hollow(struct pipeline *pipeline, const void *what,
@@ -54,6 +64,8 @@ static enum weir_status effect_hollow(struct pipeline *pipeline, const void *wha
     enum weir_status status =
         DB_RUN(pipeline->context->db, Q_trigger_skipped, NULL, err, DB_I64(pipeline->id),
                DB_I64(pipeline->newest.number), DB_TEXT(reason));
+    if (status == WEIR_OK)
+        status = orchestrator_pipeline_drop_rounds(pipeline, "", err);
     if (status != WEIR_OK)
         return status;
     WEIR_AUTO_FREE char *key = weir_format("trigger_skipped/%" PRId64, pipeline->newest.number);
@@ -71,6 +83,9 @@ static void on_trained(void *owner, const struct run_result *run, const struct w
         orchestrator_pipeline_trouble(pipeline, err->status, err);
     else if (orchestrator_run_is_hollow(run))
         orchestrator_pipeline_advance(pipeline, PIPELINE_ON_SKIPPED, effect_hollow, run);
+    else if (!pipeline->newest.round.is_last)
+        orchestrator_pipeline_advance(pipeline, PIPELINE_ON_ROUND_TRAINED, effect_round_trained,
+                                      run);
     else
         orchestrator_pipeline_advance(pipeline, PIPELINE_ON_TRAINED, effect_trained, run);
 }
@@ -103,12 +118,16 @@ char *orchestrator_run_hollow_reason(const struct run_result *run)
 
 /* ---- the run ---- */
 
-/* The model to start from, or NULL: initial weights. */
+/* The model to start from, or NULL: initial weights. A later round goes on from the one before. */
 static enum weir_status find_base(const struct pipeline *pipeline, char **ret_base,
                                   struct weir_error *err)
 {
     const char *start_from = pipeline->config->start_from;
     *ret_base = NULL;
+    if (pipeline->newest.round.number > 0) {
+        *ret_base = weir_strdup(pipeline->newest.round.model);
+        return WEIR_OK;
+    }
     if (strcmp(start_from, "scratch") == 0)
         return WEIR_OK;
     if (strcmp(start_from, "previous") != 0) {
@@ -133,7 +152,8 @@ enum weir_status orchestrator_pipeline_run_newest(struct pipeline *pipeline, run
     status = find_base(pipeline, &base, err);
     if (status != WEIR_OK)
         return status;
-    WEIR_AUTO_FREE char *purpose = weir_format("train/%" PRId64, pipeline->newest.number);
+    const struct trigger_round *round = &pipeline->newest.round;
+    WEIR_AUTO_FREE char *purpose = orchestrator_pipeline_round_key(pipeline, "train");
     struct run_wanted wanted = {
         .pipeline = orchestrator_pipeline_outline(pipeline),
         .purpose = purpose,
@@ -141,8 +161,10 @@ enum weir_status orchestrator_pipeline_run_newest(struct pipeline *pipeline, run
         .trigger = pipeline->newest.number,
         .set_digest = pipeline->newest.set_digest,
         .set_path = pipeline->newest.set_path,
-        .epochs = pipeline->config->epochs,
-        .seed = pipeline->config->seed,
+        .epochs = round->epochs > 0 ? round->epochs : pipeline->config->epochs,
+        .epochs_before = round->epochs_before,
+        .epochs_in_all = round->epochs > 0 ? pipeline->config->epochs : 0,
+        .seed = orchestrator_round_seed(pipeline->config->seed, round->number),
         .base_model = base,
     };
     return orchestrator_run_start(pipeline->all->runs, &wanted, done, pipeline, err);

@@ -57,6 +57,8 @@ struct run_wanted {
     const char *set_digest;
     const char *set_path;
     uint64_t epochs;
+    uint64_t epochs_before,
+        epochs_in_all; /* of the training that it is a round of; in all 0: it is all of it */
     uint64_t seed;
     const char *base_model; /* id, or NULL: initial weights */
     const char *options;    /* of the task, as JSON; NULL: those of the pipeline's program */

@@ -61,6 +61,8 @@ void orchestrator_run_tell(const struct run *run, struct weir_rpc_server *server
         .options = run->options != NULL ? run->options : weir_buf_text(&options),
         .token = run->token,
         .batch_then_sample = weir_buf_text(&in_batch),
+        .epochs_before = run->epochs_before,
+        .epochs_in_all = run->epochs_in_all > 0 ? run->epochs_in_all : run->epochs,
     };
     weir_rpc_reply(server, route, MSG_run_is, &answer, NULL);
 }

@@ -34,6 +34,8 @@ enum weir_status orchestrator_run_load(struct run *run, struct weir_error *err)
     run->set_digest = weir_rows_text(row, 0, "set_digest");
     run->set_path = weir_rows_text(row, 0, "set_path");
     run->epochs = (uint64_t)weir_rows_i64(row, 0, "epochs");
+    run->epochs_before = (uint64_t)weir_rows_i64(row, 0, "epochs_before");
+    run->epochs_in_all = (uint64_t)weir_rows_i64(row, 0, "epochs_in_all");
     run->seed = (uint64_t)weir_rows_i64(row, 0, "seed");
     run->base_model = weir_rows_text_or_null(row, 0, "base_model");
     run->clean_epoch = weir_rows_i64(row, 0, "clean_epoch");
@@ -102,7 +104,7 @@ static enum weir_status find_or_add(struct runs *runs, const struct run_wanted *
         DB_TEXT(wanted->set_digest),
         DB_TEXT(weir_path_below(runs->context->data_dir, wanted->set_path)), DB_I64(wanted->epochs),
         DB_I64(wanted->seed), wanted->base_model == NULL ? DB_NULL : DB_TEXT(wanted->base_model),
-        DB_I64(weir_now_wall_us()));
+        DB_I64(weir_now_wall_us()), DB_I64(wanted->epochs_before), DB_I64(wanted->epochs_in_all));
     return status == WEIR_OK ? orchestrator_run_number(runs, wanted, ret_number, err) : status;
 }
 

@@ -27,7 +27,7 @@ struct run {
     char *options; /* of its task, as JSON; NULL: those of the pipeline's program */
     const char *purpose, *mode, *set_digest, *set_path, *base_model;
     int64_t clean_epoch;
-    uint64_t epochs, seed;
+    uint64_t epochs, epochs_before, epochs_in_all, seed;
     char *directory;
     char *start_from;         /* file of the base model, or "" */
     struct weir_buf fitted;   /* of the base model, when it is used as it is */

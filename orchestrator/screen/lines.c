@@ -70,11 +70,20 @@ static void trigger_skipped(const json_t *event, struct weir_buf *out)
     weir_buf_printf(out, "  skipped: %s", text_of(event, "reason"));
 }
 
+/* Of a training whose set is chosen anew: for which of its rounds. */
+static void put_round(const json_t *event, struct weir_buf *out)
+{
+    if (json_object_get(event, "round") != NULL)
+        weir_buf_printf(out, ", round %lld: epochs %lld", number_of(event, "round"),
+                        number_of(event, "epochs"));
+}
+
 static void selection_sealed(const json_t *event, struct weir_buf *out)
 {
     weir_buf_printf(out, "  selected %lld of %lld by %s, set %.*s", number_of(event, "samples"),
                     number_of(event, "candidates"), text_of(event, "policy"), DIGEST_SHOWN,
                     text_of(event, "digest"));
+    put_round(event, out);
 }
 
 static void scoring_finished(const json_t *event, struct weir_buf *out)
@@ -99,6 +108,7 @@ static void training_finished(const json_t *event, struct weir_buf *out)
         number_of(event, "samples"), real_of(event, "seconds"),
         real_of(event, "samples_per_second"), 100 * real_of(event, "stall_fraction"),
         loss_of(event));
+    put_round(event, out);
     put_unread(json_object_get(event, "audit"), number_of(event, "samples"), out);
 }
 

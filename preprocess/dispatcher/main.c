@@ -2,6 +2,7 @@
 #include "preprocess/dispatcher/dispatcher.h"
 
 #include "core/base/memory.h"
+#include "core/config/sections.h"
 #include "core/service/programs.h"
 #include "preprocess/preview/look.h"
 #include "preprocess/preview/tensors.h"
@@ -38,6 +39,19 @@ static enum weir_status check_cut(const struct weir_yaml_node *root, struct plan
     return status == WEIR_OK ? preprocess_plan_cut(&options.plan, &planned->chain, err) : status;
 }
 
+/* Refuses operators that would be fitted again, on another set, amidst a training. */
+static enum weir_status check_rounds(const struct weir_yaml_node *root, const struct chain *chain,
+                                     struct weir_error *err)
+{
+    const struct weir_yaml_node *period = cfg_period_node(root);
+    if (period == NULL || !preprocess_chain_wants_samples(chain))
+        return WEIR_OK;
+    return weir_yaml_fail(
+        period, err,
+        "selection.score.period: expected none with an operator that is fitted on "
+        "the set of a training: each round has another set");
+}
+
 /* The chain is planned once the options of all operators are good: each is planned by what those before it make. */
 static void check(const struct weir_yaml_node *root, struct cfg_complaints *all)
 {
@@ -49,6 +63,8 @@ static void check(const struct weir_yaml_node *root, struct cfg_complaints *all)
         preprocess_chain_check(weir_yaml_get(weir_yaml_get(root, "preprocess"), "operators"),
                                preprocess_tables_records(planned.tables), &planned.chain, all))
         cfg_note(all, preprocess_chain_check_files(planned.chain, &err), &err);
+    if (planned.chain != NULL)
+        cfg_note(all, check_rounds(root, planned.chain, &err), &err);
     if (planned.chain != NULL && all->status == WEIR_OK)
         cfg_note(all, check_cut(root, &planned, &err), &err);
     planned_fini(&planned);

@@ -36,11 +36,12 @@ enum weir_status selector_window_mask(const struct selector_window *window,
                                       uint64_t mask[SELECTOR_MASK_WORDS],
                                       struct weir_error *err) WEIR_MUST_USE;
 
-/* The trigger that is chosen for. */
+/* The trigger, and the round of its training, that is chosen for. */
 struct selector_choosing {
     const struct selector_section *section;
     const char *pipeline;
     uint64_t trigger;
+    uint32_t round;           /* from 0: what is drawn for a later one is drawn anew */
     const uint64_t *datasets; /* numbers, in the order of the file */
     size_t dataset_count;
     struct selection_losses *losses; /* for a policy that goes by them; else NULL */

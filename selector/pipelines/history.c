@@ -38,8 +38,11 @@ void selector_history_add(struct selector_history *history, uint64_t trigger, co
     struct selector_set set;
     selector_set_of_ids(&set, ids, count);
     selector_set_combine(&history->used, SELECTOR_UNION, &set);
-    if (trigger > history->warmup)
+    if (trigger > history->warmup && trigger == history->upto) /* a later round of its training */
+        selector_set_combine(&history->drawn, SELECTOR_UNION, &set);
+    else if (trigger > history->warmup)
         add_draw(&history->drawn, &set);
+    history->upto = trigger;
     selector_set_fini(&set);
 }
 

@@ -20,7 +20,8 @@ struct selector_history {
 
 /* Zero-initialised (but for `warmup`) is empty. */
 void selector_history_fini(struct selector_history *history);
-/* Takes in the set of a trigger, ids ascending; sets come in the order of their triggers. */
+/* Takes in the set of a trigger, ids ascending; sets come in the order of their triggers. Those of the later rounds of
+ * its training begin no epoch. */
 void selector_history_add(struct selector_history *history, uint64_t trigger, const uint64_t *ids,
                           size_t count);
 /* Makes it hold exactly the sets of the triggers before `trigger`. CORRUPT or IO when a set's file is

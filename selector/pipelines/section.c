@@ -323,6 +323,18 @@ static enum weir_status read_presample(const struct weir_yaml_node *node,
     return status;
 }
 
+static enum weir_status check_rounds(const struct weir_yaml_node *root,
+                                     const struct selector_section *section, struct weir_error *err)
+{
+    const struct weir_yaml_node *period = cfg_period_node(root);
+    if (period == NULL || section->in_batch.ratio <= 0)
+        return WEIR_OK;
+    return weir_yaml_fail(
+        period, err,
+        "selection.score.period: expected none beside selection.batch_then_sample, "
+        "which chooses anew with every batch");
+}
+
 enum weir_status selector_section_read(const struct weir_yaml_node *root,
                                        struct selector_section **ret_section,
                                        struct weir_error *err)
@@ -344,6 +356,8 @@ enum weir_status selector_section_read(const struct weir_yaml_node *root,
         status = read_training(root, section, err);
     if (status == WEIR_OK)
         status = check_policy(node, "selection", section, err);
+    if (status == WEIR_OK)
+        status = check_rounds(root, section, err);
     const struct selection_scored *scored = status == WEIR_OK && section->policy->scored != NULL
                                                 ? section->policy->scored(section->options, 1)
                                                 : NULL;

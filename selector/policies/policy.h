@@ -123,9 +123,10 @@ struct scoring_method;
 /* A choice by a model's scores of the candidates. */
 struct selection_scored {
     const struct scoring_method *method;
-    const struct weir_yaml_node *node;      /* that names it */
-    const void *options;                    /* the method's */
-    bool balance;                           /* each label gets its share of the target */
+    const struct weir_yaml_node *node; /* that names it */
+    const void *options;               /* the method's */
+    bool balance;                      /* each label gets its share of the target */
+    uint32_t period; /* epochs until it is chosen anew within a training; 0: it is not */
     const struct weir_yaml_node *presample; /* a selection before this one; NULL: none */
     const char *from; /* the pipeline whose scores are used where it has some; NULL: only its own */
 };

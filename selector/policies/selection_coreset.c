@@ -44,6 +44,7 @@ struct score {
     const char *method;
     bool balance;
     uint64_t from_trigger;
+    uint64_t period;
 };
 
 static const struct cfg_key SCORE_KEYS[] = {
@@ -52,6 +53,11 @@ static const struct cfg_key SCORE_KEYS[] = {
              .doc = "choose for each label apart, in proportion to how many have it"),
     CFG_U64(struct score, from_trigger, .fallback = "1", .min = 1,
             .doc = "in a list: the trigger from which on this method chooses"),
+    CFG_U64(
+        struct score, period, .fallback = "0", .max = UINT32_MAX,
+        .doc =
+            "epochs of a training after which it chooses anew, by the model as it is by then; 0: "
+            "once for each trigger"),
     CFG_END,
 };
 
@@ -86,9 +92,22 @@ static enum weir_status read_stage(const struct weir_yaml_node *node, struct cor
         .node = node,
         .options = stage->options,
         .balance = score->balance,
+        .period = (uint32_t)score->period,
         .presample = own->presample,
     };
     return WEIR_OK;
+}
+
+/* Refuses rounds of a method that no model has a say in. */
+static enum weir_status check_period(const struct selection_scored *scored, struct weir_error *err)
+{
+    if (scored->period == 0 || scored->method->wants != SCORING_WANTS_NOTHING)
+        return WEIR_OK;
+    return weir_yaml_fail(
+        weir_yaml_get(scored->node, "period"), err,
+        "selection.score.period: expected none with %s, which asks no model: found "
+        "%u",
+        scored->method->name, scored->period);
 }
 
 static enum weir_status check_order(const struct weir_yaml_node *node, const struct coreset *own,
@@ -161,6 +180,8 @@ static enum weir_status check(const struct weir_yaml_node *section,
         enum weir_status status = read_stage(node, own, err);
         if (status == WEIR_OK)
             status = check_order(node, own, i, err);
+        if (status == WEIR_OK)
+            status = check_period(&own->stages[i].scored, err);
         if (status != WEIR_OK)
             return status;
     }

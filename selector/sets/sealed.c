@@ -78,12 +78,13 @@ enum weir_status selector_sealed_window(const char *data_dir, size_t writer,
 }
 
 enum weir_status selector_sealed_find_trigger(struct weir_db *db, const char *pipeline,
-                                              uint64_t trigger, struct selector_sealed *ret_sealed,
+                                              uint64_t trigger, uint32_t round,
+                                              struct selector_sealed *ret_sealed,
                                               struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
-        DB_RUN(db, Q_find_selection, &rows, err, DB_TEXT(pipeline), DB_I64(trigger));
+        DB_RUN(db, Q_find_selection, &rows, err, DB_TEXT(pipeline), DB_I64(trigger), DB_I64(round));
     if (status != WEIR_OK)
         return status;
     if (weir_rows_count(rows) == 0)
@@ -93,6 +94,8 @@ enum weir_status selector_sealed_find_trigger(struct weir_db *db, const char *pi
         .samples = (uint64_t)weir_rows_i64(rows, 0, "samples"),
         .candidates = (uint64_t)weir_rows_i64(rows, 0, "candidates"),
         .seed = (uint64_t)weir_rows_i64(rows, 0, "seed"),
+        .round = round,
+        .period = (uint32_t)weir_rows_i64(rows, 0, "period"),
     };
     (void)snprintf(sealed.digest, sizeof(sealed.digest), "%s", weir_rows_text(rows, 0, "digest"));
     (void)snprintf(sealed.policy, sizeof(sealed.policy), "%s", weir_rows_text(rows, 0, "policy"));
@@ -151,12 +154,12 @@ enum weir_status selector_sealed_put_trigger(struct weir_db *db, const char *pip
     enum weir_status status = weir_db_begin(db, err);
     if (status != WEIR_OK)
         return status;
-    status =
-        DB_RUN(db, Q_put_selection, NULL, err, DB_TEXT(pipeline), DB_I64(trigger),
-               DB_I64S(boundary->positions, boundary->position_count), DB_I64(boundary->until_time),
-               DB_I64(boundary->until_id), DB_TEXT(sealed->digest), DB_I64(sealed->samples),
-               DB_I64(sealed->candidates), DB_TEXT(sealed->policy), DB_I64(sealed->seed),
-               DB_TEXT(sealed->reason), DB_TEXT(sealed->scored_by));
+    status = DB_RUN(db, Q_put_selection, NULL, err, DB_TEXT(pipeline), DB_I64(trigger),
+                    DB_I64S(boundary->positions, boundary->position_count),
+                    DB_I64(boundary->until_time), DB_I64(boundary->until_id),
+                    DB_TEXT(sealed->digest), DB_I64(sealed->samples), DB_I64(sealed->candidates),
+                    DB_TEXT(sealed->policy), DB_I64(sealed->seed), DB_TEXT(sealed->reason),
+                    DB_TEXT(sealed->scored_by), DB_I64(sealed->round), DB_I64(sealed->period));
     if (status == WEIR_OK)
         status = put_components(db, pipeline, trigger, sealed, err);
     if (status == WEIR_OK)
@@ -219,6 +222,7 @@ struct msg_selected selector_sealed_message(const struct selector_sealed *sealed
         .reason = sealed->reason,
         .candidates = sealed->candidates,
         .scored_by = sealed->scored_by,
+        .period = sealed->period,
     };
 }
 

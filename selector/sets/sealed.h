@@ -19,6 +19,8 @@ struct selector_sealed {
     uint64_t samples;
     uint64_t candidates;
     uint64_t seed;
+    uint32_t round;  /* of the trigger's training, from 0 */
+    uint32_t period; /* its epochs; 0: all of them */
     char policy[64];
     char reason[SELECTION_REASON_MAX];
     char scored_by[SELECTOR_MODEL_MAX];           /* model whose scores decided; empty: none */
@@ -56,9 +58,10 @@ enum weir_status selector_sealed_window(const char *data_dir, size_t writer,
                                         struct selector_sealed *sealed,
                                         struct weir_error *err) WEIR_MUST_USE;
 
-/* NOT_FOUND when that trigger (interval) was not answered yet. */
+/* NOT_FOUND when that round of the trigger (interval) was not answered yet. */
 enum weir_status selector_sealed_find_trigger(struct weir_db *db, const char *pipeline,
-                                              uint64_t trigger, struct selector_sealed *ret_sealed,
+                                              uint64_t trigger, uint32_t round,
+                                              struct selector_sealed *ret_sealed,
                                               struct weir_error *err) WEIR_MUST_USE;
 /* Finding a set keeps it: see retention.h. */
 enum weir_status selector_sealed_find_interval(struct weir_db *db,

@@ -56,10 +56,12 @@ static enum weir_status choose_for_trigger(struct selector_task *task, struct we
         .section = section,
         .pipeline = pipeline->name,
         .trigger = task->asked.select.trigger,
+        .round = task->asked.select.round,
         .datasets = pipeline->datasets,
         .dataset_count = pipeline->dataset_count,
     };
     sealed->seed = section->seed;
+    sealed->round = choosing.round;
     (void)snprintf(sealed->policy, sizeof(sealed->policy), "%s", section->policy->name);
     enum weir_status status = learn_past(task, err);
     if (status != WEIR_OK)

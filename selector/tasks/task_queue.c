@@ -137,7 +137,8 @@ static bool same_request(const struct selector_task *a, const struct selector_ta
         return a->positions.count == b->positions.count &&
                memcmp(a->positions.at, b->positions.at, a->positions.count * 8) == 0;
     case SELECTOR_SELECT:
-        return a->asked.select.trigger == b->asked.select.trigger;
+        return a->asked.select.trigger == b->asked.select.trigger &&
+               a->asked.select.round == b->asked.select.round;
     case SELECTOR_INTERVAL:
         return a->asked.interval.from_time == b->asked.interval.from_time &&
                a->asked.interval.to_time == b->asked.interval.to_time &&

@@ -202,6 +202,14 @@ static void keep(struct selector_candidates *candidates, const struct presampled
     selector_set_of_ids(&candidates->chosen, ids, count);
 }
 
+/* Each round draws its own numbers. */
+static uint64_t seed_of(const struct selector_choosing *choosing)
+{
+    uint64_t seed =
+        selector_trigger_seed(choosing->section->seed, choosing->pipeline, choosing->trigger);
+    return choosing->round == 0 ? seed : weir_mix64(seed + choosing->round);
+}
+
 static enum weir_status run_method(struct selector_task *task,
                                    const struct selector_choosing *choosing,
                                    const struct presampled *presampled, size_t target,
@@ -215,8 +223,7 @@ static enum weir_status run_method(struct selector_task *task,
         .holdout_losses = presampled->irreducible.losses,
         .labels = presampled->labels,
         .target = target < presampled->count ? target : presampled->count,
-        .seed =
-            selector_trigger_seed(choosing->section->seed, choosing->pipeline, choosing->trigger),
+        .seed = seed_of(choosing),
         .progress = task->sources.progress,
     };
     bool draws_parts = scored->method->draws_again && choosing->section->epochs > 1 &&
@@ -307,6 +314,7 @@ enum weir_status selector_task_choose_scored(struct selector_task *task,
 {
     struct presampled presampled = {0};
     enum weir_status status = presample(task, choosing, sealed->reason, err);
+    sealed->period = scored_of(choosing)->period;
     if (status == WEIR_OK && !sealed->reason[0])
         status = choose_scored(task, choosing, &presampled, sealed, err);
     presampled_fini(&presampled);

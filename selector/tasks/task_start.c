@@ -30,7 +30,7 @@ static bool answer_again(struct selector_task *task)
     enum weir_status status =
         task->kind == SELECTOR_SELECT
             ? selector_sealed_find_trigger(db, task->pipeline_name, task->asked.select.trigger,
-                                           &sealed, &err)
+                                           task->asked.select.round, &sealed, &err)
             : selector_sealed_find_interval(db, &task->asked.interval, &sealed, &err);
     if (status == WEIR_NOT_FOUND)
         return false;

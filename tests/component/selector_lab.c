@@ -1,6 +1,8 @@
 /* The lab of the selector's tests: the storage it asks, and questions to it. */
 #include "tests/component/selector_lab.h"
 
+#include "core/wire/outputs.h"
+
 /* ---- the scripted storage: sample r has time 1000 + r and label r % 3 == 0 ---- */
 
 static int64_t time_of(uint64_t id)
@@ -290,6 +292,7 @@ void lab_on_done(void *owner, const struct weir_reply *reply, const struct weir_
     (void)snprintf(fixture->model, sizeof(fixture->model), "%s", selected->scored_by);
     fixture->samples = selected->samples;
     fixture->candidates = selected->candidates;
+    fixture->period = selected->period;
 }
 
 enum weir_status lab_request(struct fixture *fixture, enum weir_message type, const void *message)
@@ -417,4 +420,58 @@ const char *lab_rows(struct fixture *fixture)
     weir_sample_set_close(&set);
     (void)snprintf(text, sizeof(text), "%s", weir_buf_text(&out));
     return text;
+}
+
+/* ---- scores ---- */
+
+enum weir_status lab_select_by(struct fixture *fixture, uint64_t trigger, uint64_t position,
+                               const char *model)
+{
+    const struct msg_select select = {
+        .pipeline = "quick", .trigger = trigger, .positions = {&position, 1}, .model = model};
+    return lab_request(fixture, MSG_select, &select);
+}
+
+const char *lab_write_outputs(struct fixture *fixture, uint32_t missing)
+{
+    struct weir_sample_set set = {0};
+    struct weir_error err;
+    assert_int_equal(weir_sample_set_open(fixture->path, &set, &err), WEIR_OK);
+    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(set.count + 1, sizeof(*ids));
+    WEIR_AUTO_FREE int64_t *labels = weir_calloc(set.count + 1, sizeof(*labels));
+    WEIR_AUTO_FREE float *values = weir_calloc(set.count + 1, sizeof(*values));
+    struct weir_outputs outputs = {.ids = ids, .labels = labels, .values = values, .width = 1};
+    bool is_holdouts = fixture->model[0] == 'h';
+    for (size_t i = 0; i < set.count; i++) {
+        if (weir_sample_row(set.ids[i]) == missing)
+            continue;
+        uint32_t row = weir_sample_row(set.ids[i]);
+        values[outputs.count] = (3 + 0.9F * (float)(is_holdouts ? 99 - row : row)) / 100;
+        ids[outputs.count++] = set.ids[i];
+    }
+    const char *path = temp_path(&fixture->dir, "outputs");
+    assert_int_equal(weir_outputs_write(path, &outputs, &err), WEIR_OK);
+    weir_sample_set_close(&set);
+    return path;
+}
+
+enum weir_status lab_bring_through(struct fixture *fixture, uint32_t missing, const char *point)
+{
+    char mode[16], model[64], digest[WEIR_DIGEST_TEXT_MAX];
+    (void)snprintf(mode, sizeof(mode), "%s", fixture->mode);
+    (void)snprintf(model, sizeof(model), "%s", fixture->model);
+    (void)snprintf(digest, sizeof(digest), "%s", fixture->digest);
+    const struct msg_scores_take take = {.pipeline = "quick",
+                                         .mode = mode,
+                                         .model = model,
+                                         .digest = digest,
+                                         .outputs = lab_write_outputs(fixture, missing)};
+    return point != NULL
+               ? lab_request_through_death(fixture, WEIR_BIN_DIR, point, MSG_scores_take, &take)
+               : lab_request(fixture, MSG_scores_take, &take);
+}
+
+enum weir_status lab_bring(struct fixture *fixture, uint32_t missing)
+{
+    return lab_bring_through(fixture, missing, NULL);
 }

@@ -54,6 +54,7 @@ struct fixture {
     char text[512]; /* reason or error */
     uint64_t samples;
     uint64_t candidates;
+    uint64_t period;
     char preview[2048];
     char mode[16]; /* of the scores that are wanted, or "holdout"; empty: nothing is */
     char model[64];
@@ -89,6 +90,15 @@ enum weir_status lab_select_replay(struct fixture *fixture, uint64_t trigger, ui
                                    uint32_t until_row);
 enum weir_status lab_seal_interval(struct fixture *fixture, int64_t from, int64_t to,
                                    uint64_t position);
+/* Asks for a live set that this model may score for. */
+enum weir_status lab_select_by(struct fixture *fixture, uint64_t trigger, uint64_t position,
+                               const char *model);
+/* Writes outputs of the newest set as a trainer would: row 52 is nearest to one half, then 53, 51, 54; none for the row
+ * `missing`. Models of the holdout, h-…, say it the other way round. */
+const char *lab_write_outputs(struct fixture *fixture, uint32_t missing);
+/* Brings what was just wanted; the selector dies at `point` meanwhile, unless that is NULL. */
+enum weir_status lab_bring_through(struct fixture *fixture, uint32_t missing, const char *point);
+enum weir_status lab_bring(struct fixture *fixture, uint32_t missing);
 /* The newest set as rows: "0-3 7". */
 const char *lab_rows(struct fixture *fixture);
 

@@ -2,7 +2,6 @@
  * forgets. */
 #include "core/base/file.h"
 #include "core/base/rng.h"
-#include "core/wire/outputs.h"
 #include "tests/component/selector_lab.h"
 
 #include <dirent.h>
@@ -10,61 +9,6 @@
 #include <unistd.h>
 
 #define UNCERTAIN "{policy: coreset, tail_triggers: all, limit: 3, score: {method: uncertainty}}"
-
-static enum weir_status select_by(struct fixture *fixture, uint64_t trigger, uint64_t position,
-                                  const char *model)
-{
-    const struct msg_select select = {
-        .pipeline = "quick", .trigger = trigger, .positions = {&position, 1}, .model = model};
-    return lab_request(fixture, MSG_select, &select);
-}
-
-/* Writes outputs as a trainer would: row 52 is nearest to one half, then 53, 51, 54; none for the row `missing`. Models
- * of the holdout, h-…, say it the other way round. */
-static const char *write_outputs(struct fixture *fixture, uint32_t missing)
-{
-    struct weir_sample_set set = {0};
-    struct weir_error err;
-    assert_int_equal(weir_sample_set_open(fixture->path, &set, &err), WEIR_OK);
-    WEIR_AUTO_FREE uint64_t *ids = weir_calloc(set.count + 1, sizeof(*ids));
-    WEIR_AUTO_FREE int64_t *labels = weir_calloc(set.count + 1, sizeof(*labels));
-    WEIR_AUTO_FREE float *values = weir_calloc(set.count + 1, sizeof(*values));
-    struct weir_outputs outputs = {.ids = ids, .labels = labels, .values = values, .width = 1};
-    bool is_holdouts = fixture->model[0] == 'h';
-    for (size_t i = 0; i < set.count; i++) {
-        if (weir_sample_row(set.ids[i]) == missing)
-            continue;
-        uint32_t row = weir_sample_row(set.ids[i]);
-        values[outputs.count] = (3 + 0.9F * (float)(is_holdouts ? 99 - row : row)) / 100;
-        ids[outputs.count++] = set.ids[i];
-    }
-    const char *path = temp_path(&fixture->dir, "outputs");
-    assert_int_equal(weir_outputs_write(path, &outputs, &err), WEIR_OK);
-    weir_sample_set_close(&set);
-    return path;
-}
-
-/* Brings what was just wanted; the selector dies at `point` meanwhile, unless that is NULL. */
-static enum weir_status bring_through(struct fixture *fixture, uint32_t missing, const char *point)
-{
-    char mode[16], model[64], digest[WEIR_DIGEST_TEXT_MAX];
-    (void)snprintf(mode, sizeof(mode), "%s", fixture->mode);
-    (void)snprintf(model, sizeof(model), "%s", fixture->model);
-    (void)snprintf(digest, sizeof(digest), "%s", fixture->digest);
-    const struct msg_scores_take take = {.pipeline = "quick",
-                                         .mode = mode,
-                                         .model = model,
-                                         .digest = digest,
-                                         .outputs = write_outputs(fixture, missing)};
-    return point != NULL
-               ? lab_request_through_death(fixture, WEIR_BIN_DIR, point, MSG_scores_take, &take)
-               : lab_request(fixture, MSG_scores_take, &take);
-}
-
-static enum weir_status bring(struct fixture *fixture, uint32_t missing)
-{
-    return bring_through(fixture, missing, NULL);
-}
 
 static enum weir_status purge(struct fixture *fixture)
 {
@@ -89,7 +33,7 @@ static void without_a_model_the_choice_is_random(void **state)
     struct fixture *fixture = *state;
     lab_change(fixture, WEIR_CHANGE_ADDED, 0, 100);
     assert_int_equal(lab_open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
-    assert_int_equal(select_by(fixture, 1, 1, ""), WEIR_OK);
+    assert_int_equal(lab_select_by(fixture, 1, 1, ""), WEIR_OK);
     assert_string_equal(fixture->mode, "");
     assert_string_equal(fixture->model, "");
     assert_int_equal(fixture->samples, 3);
@@ -100,14 +44,14 @@ static void a_model_scores_first_and_its_scores_decide(void **state)
     struct fixture *fixture = *state;
     lab_change(fixture, WEIR_CHANGE_ADDED, 0, 100);
     assert_int_equal(lab_open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
-    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_int_equal(lab_select_by(fixture, 1, 1, "m-1"), WEIR_OK);
     assert_string_equal(fixture->mode, "predict");
     assert_string_equal(fixture->model, "m-1");
     assert_string_equal(lab_rows(fixture), "0-99");
-    assert_int_equal(bring(fixture, 52), WEIR_OK);
+    assert_int_equal(lab_bring(fixture, 52), WEIR_OK);
     assert_int_equal(fixture->samples, 99);
     assert_int_equal(fixture->candidates, 1);
-    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_int_equal(lab_select_by(fixture, 1, 1, "m-1"), WEIR_OK);
     assert_string_equal(fixture->mode, "");
     assert_string_equal(fixture->model, "m-1");
     assert_string_equal(lab_rows(fixture), "51 53-54"); /* row 52 could not be scored */
@@ -119,14 +63,14 @@ static void what_is_scored_is_not_asked_again(void **state)
     lab_change(fixture, WEIR_CHANGE_ADDED, 0, 10);
     lab_change(fixture, WEIR_CHANGE_ADDED, 10, 10);
     assert_int_equal(lab_open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
-    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
-    assert_int_equal(bring(fixture, 3), WEIR_OK);
-    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_int_equal(lab_select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_int_equal(lab_bring(fixture, 3), WEIR_OK);
+    assert_int_equal(lab_select_by(fixture, 1, 1, "m-1"), WEIR_OK);
     assert_string_equal(lab_rows(fixture), "7-9");
-    assert_int_equal(select_by(fixture, 2, 2, "m-1"), WEIR_OK);
+    assert_int_equal(lab_select_by(fixture, 2, 2, "m-1"), WEIR_OK);
     assert_string_equal(lab_rows(fixture), "10-19");
     assert_int_equal(fixture->candidates, 20);
-    assert_int_equal(select_by(fixture, 2, 2, "m-2"), WEIR_OK);
+    assert_int_equal(lab_select_by(fixture, 2, 2, "m-2"), WEIR_OK);
     assert_string_equal(lab_rows(fixture), "0-19"); /* of another model nothing is known */
 }
 
@@ -137,13 +81,13 @@ static void a_restart_changes_nothing(void **state)
     char wanted[WEIR_DIGEST_TEXT_MAX];
     lab_change(fixture, WEIR_CHANGE_ADDED, 0, 100);
     assert_int_equal(lab_open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
-    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_int_equal(lab_select_by(fixture, 1, 1, "m-1"), WEIR_OK);
     (void)snprintf(wanted, sizeof(wanted), "%s", fixture->digest);
     lab_stop(fixture);
     lab_start(fixture);
-    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_int_equal(lab_select_by(fixture, 1, 1, "m-1"), WEIR_OK);
     assert_string_equal(fixture->digest, wanted);
-    assert_int_equal(bring(fixture, 101), WEIR_OK);
+    assert_int_equal(lab_bring(fixture, 101), WEIR_OK);
     lab_stop(fixture);
     lab_start(fixture);
     const struct msg_scores_take again = {.pipeline = "quick",
@@ -153,9 +97,10 @@ static void a_restart_changes_nothing(void **state)
                                           .outputs = "/nowhere"};
     assert_int_equal(lab_request(fixture, MSG_scores_take, &again), WEIR_OK);
     assert_int_equal(fixture->samples, 100);
-    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_int_equal(lab_select_by(fixture, 1, 1, "m-1"), WEIR_OK);
     assert_string_equal(lab_rows(fixture), "51-53");
-    assert_int_equal(select_by(fixture, 1, 1, "m-9"), WEIR_OK); /* sealed: whatever is asked now */
+    assert_int_equal(lab_select_by(fixture, 1, 1, "m-9"),
+                     WEIR_OK); /* sealed: whatever is asked now */
     assert_string_equal(lab_rows(fixture), "51-53");
     assert_string_equal(fixture->model, "m-1");
 }
@@ -166,8 +111,8 @@ static void outputs_of_another_set_are_refused(void **state)
     lab_change(fixture, WEIR_CHANGE_ADDED, 0, 10);
     lab_change(fixture, WEIR_CHANGE_ADDED, 10, 10);
     assert_int_equal(lab_open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
-    assert_int_equal(select_by(fixture, 1, 2, "m-1"), WEIR_OK);
-    const char *outputs = write_outputs(fixture, 99);
+    assert_int_equal(lab_select_by(fixture, 1, 2, "m-1"), WEIR_OK);
+    const char *outputs = lab_write_outputs(fixture, 99);
     assert_int_equal(lab_seal_interval(fixture, 0, 1010, 2), WEIR_OK);
     WEIR_AUTO_FREE char *digest = weir_strdup(fixture->digest);
     const struct msg_scores_take take = {.pipeline = "quick",
@@ -177,6 +122,46 @@ static void outputs_of_another_set_are_refused(void **state)
                                          .outputs = outputs};
     assert_int_equal(lab_request(fixture, MSG_scores_take, &take), WEIR_INVALID);
     assert_non_null(strstr(fixture->text, "is not in the set"));
+}
+
+/* The presampling stays, the model and the draw are new; each answer is given again, whatever is asked with it. */
+static void a_later_round_is_chosen_anew_by_its_own_model(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint64_t position = 1;
+    char first[WEIR_DIGEST_TEXT_MAX], presampled[WEIR_DIGEST_TEXT_MAX];
+    struct msg_select round = {.pipeline = "quick",
+                               .trigger = 1,
+                               .positions = {&position, 1},
+                               .model = "m-1",
+                               .pinned = true,
+                               .round = 1};
+    lab_change(fixture, WEIR_CHANGE_ADDED, 0, 100);
+    assert_int_equal(
+        lab_open_pipeline(fixture,
+                          "{policy: coreset, presample: {policy: random, limit: 50}, limit: 10,"
+                          " score: {method: loss, period: 2}}",
+                          false),
+        WEIR_OK);
+    assert_int_equal(lab_select_by(fixture, 1, 1, "m-0"), WEIR_OK);
+    (void)snprintf(presampled, sizeof(presampled), "%s", fixture->digest);
+    assert_int_equal(lab_bring(fixture, 100), WEIR_OK);
+    assert_int_equal(lab_select_by(fixture, 1, 1, "m-0"), WEIR_OK);
+    assert_int_equal(fixture->samples, 10);
+    assert_int_equal(fixture->period, 2);
+    (void)snprintf(first, sizeof(first), "%s", fixture->digest);
+
+    assert_int_equal(lab_request(fixture, MSG_select, &round), WEIR_OK);
+    assert_string_equal(fixture->model, "m-1");
+    assert_string_equal(fixture->digest, presampled);
+    assert_int_equal(lab_bring(fixture, 100), WEIR_OK); /* it says the same as m-0 */
+    assert_int_equal(lab_request(fixture, MSG_select, &round), WEIR_OK);
+    assert_string_not_equal(fixture->digest, first);
+    assert_int_equal(fixture->period, 2);
+    lab_restart(fixture);
+    assert_int_equal(lab_select_by(fixture, 1, 1, "m-9"), WEIR_OK);
+    assert_string_equal(fixture->digest, first);
+    assert_string_equal(fixture->model, "m-0");
 }
 
 /* A class that is too small gives all it has, and the others fill up; what is left is divided by their sizes. */
@@ -191,12 +176,12 @@ static void presampling_is_exact_and_its_labels_are_balanced(void **state)
             " score: {method: loss, balance: true}}",
             false),
         WEIR_OK);
-    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_int_equal(lab_select_by(fixture, 1, 1, "m-1"), WEIR_OK);
     assert_string_equal(fixture->mode, "score");
     assert_int_equal(fixture->samples, 90); /* 34 and 56: not 2 * 34 */
     assert_int_equal(fixture->candidates, 90);
-    assert_int_equal(bring(fixture, 100), WEIR_OK);
-    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_int_equal(lab_bring(fixture, 100), WEIR_OK);
+    assert_int_equal(lab_select_by(fixture, 1, 1, "m-1"), WEIR_OK);
     assert_int_equal(fixture->samples, 9);
 }
 
@@ -205,8 +190,8 @@ static void an_erased_sample_loses_its_scores(void **state)
     struct fixture *fixture = *state;
     lab_change(fixture, WEIR_CHANGE_ADDED, 0, 100);
     assert_int_equal(lab_open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
-    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
-    assert_int_equal(bring(fixture, 60), WEIR_OK);
+    assert_int_equal(lab_select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_int_equal(lab_bring(fixture, 60), WEIR_OK);
     assert_int_equal(purge(fixture), WEIR_OK);
     assert_int_equal(fixture->samples, 0);
     lab_change(fixture, WEIR_CHANGE_ERASED, 50, 20);
@@ -216,7 +201,7 @@ static void an_erased_sample_loses_its_scores(void **state)
     assert_int_equal(fixture->samples, 20);
     assert_int_equal(kept(fixture, 50, 20), 0);
     assert_int_equal(kept(fixture, 40, 15), 10);
-    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_int_equal(lab_select_by(fixture, 1, 1, "m-1"), WEIR_OK);
     assert_string_equal(lab_rows(fixture), "47-49"); /* the others have kept theirs */
 }
 
@@ -231,7 +216,7 @@ static void a_preview_says_what_has_to_be_scored(void **state)
     assert_int_equal(lab_request(fixture, MSG_preview, &preview), WEIR_OK);
     assert_int_equal(fixture->unscored, 100);
     assert_string_equal(fixture->model, "m-1");
-    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_int_equal(lab_select_by(fixture, 1, 1, "m-1"), WEIR_OK);
     assert_int_equal(fixture->samples, 100); /* nothing of the preview stayed */
 }
 
@@ -255,8 +240,8 @@ static void another_pipelines_scores_are_used_again(void **state)
     lab_change(fixture, WEIR_CHANGE_ADDED, 0, 100);
     lab_change(fixture, WEIR_CHANGE_ADDED, 100, 10);
     assert_int_equal(lab_open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
-    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
-    assert_int_equal(bring(fixture, 200), WEIR_OK);
+    assert_int_equal(lab_select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_int_equal(lab_bring(fixture, 200), WEIR_OK);
     const uint64_t first = 1, second = 2;
     struct msg_select select = {
         .pipeline = "other", .trigger = 1, .positions = {&first, 1}, .model = ""};
@@ -303,9 +288,9 @@ static void score_by_three_models(struct fixture *fixture)
 {
     static const char *const MODELS[] = {"m-1", "m-2", "m-3"};
     for (size_t i = 0; i < WEIR_COUNT(MODELS); i++) {
-        assert_int_equal(select_by(fixture, 1, 1, MODELS[i]), WEIR_OK);
+        assert_int_equal(lab_select_by(fixture, 1, 1, MODELS[i]), WEIR_OK);
         assert_string_equal(fixture->model, MODELS[i]);
-        assert_int_equal(bring(fixture, 100), WEIR_OK);
+        assert_int_equal(lab_bring(fixture, 100), WEIR_OK);
     }
 }
 
@@ -322,7 +307,7 @@ static void old_scores_go_unless_somebody_may_ask_for_them(void **state)
     lab_restart(fixture);
     assert_int_equal(score_files(fixture), 2);
     assert_int_equal(kept(fixture, 0, 10), 20);
-    assert_int_equal(select_by(fixture, 1, 1, "m-2"), WEIR_OK);
+    assert_int_equal(lab_select_by(fixture, 1, 1, "m-2"), WEIR_OK);
     assert_string_equal(lab_rows(fixture), "51-53");
 }
 
@@ -359,12 +344,12 @@ static void killed_between_file_and_row_scores_are_taken_once(void **state)
     struct fixture *fixture = *state;
     lab_change(fixture, WEIR_CHANGE_ADDED, 0, 100);
     assert_int_equal(lab_open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
-    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
-    assert_int_equal(bring_through(fixture, 100, "selector.scores"), WEIR_OK);
+    assert_int_equal(lab_select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_int_equal(lab_bring_through(fixture, 100, "selector.scores"), WEIR_OK);
     assert_int_equal(fixture->samples, 100);
     assert_int_equal(score_files(fixture), 1);
     assert_int_equal(kept(fixture, 0, 100), 100);
-    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_int_equal(lab_select_by(fixture, 1, 1, "m-1"), WEIR_OK);
     assert_string_equal(lab_rows(fixture), "51-53");
 }
 
@@ -427,7 +412,7 @@ static void assert_marked(struct fixture *fixture, const bool *rows_held, bool w
         assert_int_equal(found[row], rows_held[row] == which);
 }
 
-/* The rows with the highest numbers have the most that can be learnt, see write_outputs(). */
+/* The rows with the highest numbers have the most that can be learnt, see lab_write_outputs(). */
 static void assert_highest(struct fixture *fixture, const bool *held)
 {
     bool found[100];
@@ -451,13 +436,13 @@ static void a_model_learns_from_what_is_held_out_and_has_a_say(void **state)
     assert_int_equal(select_with(fixture, (const char *const[]){"h-1"}, 1), WEIR_OK);
     assert_string_equal(fixture->model, "m-1");
     assert_marked(fixture, held, false);
-    assert_int_equal(bring(fixture, 100), WEIR_OK);
+    assert_int_equal(lab_bring(fixture, 100), WEIR_OK);
     lab_restart(fixture);
     assert_int_equal(select_with(fixture, (const char *const[]){"h-1"}, 1), WEIR_OK);
     assert_string_equal(fixture->mode, "score");
     assert_string_equal(fixture->model, "h-1");
     assert_marked(fixture, held, false);
-    assert_int_equal(bring(fixture, 100), WEIR_OK);
+    assert_int_equal(lab_bring(fixture, 100), WEIR_OK);
     assert_int_equal(select_with(fixture, (const char *const[]){"h-1"}, 1), WEIR_OK);
     assert_string_equal(fixture->mode, "");
     assert_string_equal(fixture->model, "m-1");
@@ -483,12 +468,12 @@ static void of_two_models_each_speaks_of_what_the_other_learnt_from(void **state
     assert_int_equal(select_with(fixture, MODELS, 2), WEIR_OK);
     assert_string_equal(fixture->model, "m-1");
     assert_int_equal(fixture->samples, 100);
-    assert_int_equal(bring(fixture, 100), WEIR_OK);
+    assert_int_equal(lab_bring(fixture, 100), WEIR_OK);
     for (size_t model = 0; model < 2; model++) {
         assert_int_equal(select_with(fixture, MODELS, 2), WEIR_OK);
         assert_string_equal(fixture->model, MODELS[model]);
         assert_marked(fixture, half, model == 1);
-        assert_int_equal(bring(fixture, 100), WEIR_OK);
+        assert_int_equal(lab_bring(fixture, 100), WEIR_OK);
     }
     assert_int_equal(select_with(fixture, MODELS, 2), WEIR_OK);
     assert_highest(fixture, none);
@@ -615,9 +600,9 @@ static void sets_and_scores_that_are_damaged_or_gone_are_noticed(void **state)
     struct fixture *fixture = *state;
     lab_change(fixture, WEIR_CHANGE_ADDED, 0, 100);
     assert_int_equal(lab_open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
-    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
-    assert_int_equal(bring(fixture, 52), WEIR_OK);
-    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_int_equal(lab_select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_int_equal(lab_bring(fixture, 52), WEIR_OK);
+    assert_int_equal(lab_select_by(fixture, 1, 1, "m-1"), WEIR_OK);
     struct examined healthy = examine(fixture);
     assert_int_equal(healthy.wrong, 0);
     assert_int_equal(healthy.sets, 2); /* what was chosen, and what was scored for it */
@@ -638,8 +623,8 @@ static void a_purge_that_died_is_no_damage(void **state)
     const struct msg_scores_purge again = {.pipeline = "quick"};
     lab_change(fixture, WEIR_CHANGE_ADDED, 0, 100);
     assert_int_equal(lab_open_pipeline(fixture, UNCERTAIN, false), WEIR_OK);
-    assert_int_equal(select_by(fixture, 1, 1, "m-1"), WEIR_OK);
-    assert_int_equal(bring(fixture, 52), WEIR_OK);
+    assert_int_equal(lab_select_by(fixture, 1, 1, "m-1"), WEIR_OK);
+    assert_int_equal(lab_bring(fixture, 52), WEIR_OK);
     lab_change(fixture, WEIR_CHANGE_ERASED, 52, 3);
     struct selector *selector = fixture->selector;
     struct weir_error err;
@@ -662,6 +647,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_scored_is_not_asked_again, lab_setup, lab_teardown),
         cmocka_unit_test_setup_teardown(a_restart_changes_nothing, lab_setup, lab_teardown),
         cmocka_unit_test_setup_teardown(outputs_of_another_set_are_refused, lab_setup,
+                                        lab_teardown),
+        cmocka_unit_test_setup_teardown(a_later_round_is_chosen_anew_by_its_own_model, lab_setup,
                                         lab_teardown),
         cmocka_unit_test_setup_teardown(presampling_is_exact_and_its_labels_are_balanced, lab_setup,
                                         lab_teardown),

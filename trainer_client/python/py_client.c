@@ -41,13 +41,15 @@ static PyObject *describe_task(const struct weir_client_task *task, PyObject *ca
     if (classes == NULL)
         return NULL;
     return Py_BuildValue(
-        "{s:O,s:K,s:K,s:s,s:s,s:s,s:s#,s:s,s:s,s:z,s:K,s:i,s:I,s:N,s:N,s:s}", "capsule", capsule,
-        "run", (unsigned long long)task->run, "session", (unsigned long long)task->session, "mode",
-        task->mode, "pipeline", task->pipeline, "file", task->file, "config", task->config,
+        "{s:O,s:K,s:K,s:s,s:s,s:s,s:s#,s:s,s:s,s:z,s:K,s:i,s:I,s:N,s:N,s:s,s:K,s:K}", "capsule",
+        capsule, "run", (unsigned long long)task->run, "session", (unsigned long long)task->session,
+        "mode", task->mode, "pipeline", task->pipeline, "file", task->file, "config", task->config,
         (Py_ssize_t)task->config_size, "options", task->options, "directory", task->directory,
         "start_from", task->start_from, "seed", (unsigned long long)task->seed, "label_type",
         (int)task->label_type, "outputs", task->outputs, "reports", PyBool_FromLong(task->reports),
-        "classes", classes, "batch_then_sample", task->batch_then_sample);
+        "classes", classes, "batch_then_sample", task->batch_then_sample, "epochs_before",
+        (unsigned long long)task->epochs_before, "epochs_in_all",
+        (unsigned long long)task->epochs_in_all);
 }
 
 /* Takes the task that the errand has brought. */

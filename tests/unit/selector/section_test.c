@@ -193,6 +193,13 @@ static void mistakes_in_a_coreset_are_placed_and_explained(void **state)
          "trigger; found 0.1"},
         {"selection: {policy: coreset, score: [{method: loss}, {method: craig}]}",
          "selection.score.from_trigger: expected 1 for the first method and more"},
+        {"selection: {policy: coreset, score: {method: rs2, period: 2}}",
+         "p.yaml:1:59: selection.score.period: expected none with rs2, which asks no model: found 2"},
+        {"selection: {policy: coreset, score: {method: loss, period: 2},"
+         " batch_then_sample: {score: loss, ratio: 0.5}}",
+         "selection.score.period: expected none beside selection.batch_then_sample"},
+        {"selection: {policy: coreset, score: {method: loss, period: -1}}",
+         "selection.score.period: expected"},
         {"selection: {policy: coreset, score: {method: loss}, scores: {of: lab}}",
          "selection.scores.of: unknown key"},
         {"selection: {policy: coreset, score: {method: loss}, presample: {policy: randm}}",

@@ -99,6 +99,20 @@ static void what_arrives_joins_the_running_epoch(void **state)
     selector_history_fini(&course.history);
 }
 
+static void a_later_round_of_a_training_is_part_of_its_draw(void **state)
+{
+    (void)state;
+    struct course course;
+    uint8_t past[SAMPLES_MAX];
+    begin(&course, SAMPLES);
+    selector_history_add(&course.history, 1, course.ids, 60);
+    selector_history_add(&course.history, 1, course.ids + 30, 50);
+    mark(&course, past);
+    for (size_t i = 0; i < SAMPLES; i++)
+        assert_int_equal(past[i], i < 80 ? SELECTION_USED | SELECTION_DRAWN : 0);
+    selector_history_fini(&course.history);
+}
+
 static void a_warm_up_is_no_draw(void **state)
 {
     (void)state;
@@ -119,6 +133,7 @@ int main(void)
         cmocka_unit_test(every_sample_comes_once_an_epoch),
         cmocka_unit_test(epochs_that_divide_evenly_begin_anew_too),
         cmocka_unit_test(what_arrives_joins_the_running_epoch),
+        cmocka_unit_test(a_later_round_of_a_training_is_part_of_its_draw),
         cmocka_unit_test(a_warm_up_is_no_draw),
     };
     return cmocka_run_group_tests_name("selector/without_replacement", tests, NULL, NULL);

@@ -202,6 +202,10 @@ struct weir_client_task {
                           training is to learn from; what it leaves out is consumed all the same;
                           "null": it learns from all */
     int digests;           /**< nonzero: a digest of each batch is kept, see weir_batch.digest */
+    uint64_t epochs_before; /**< of a training that this run goes on with, on another set of samples
+                               (selection.score.period): the model to start from has learnt for so
+                               many; 0: this run begins one */
+    uint64_t epochs_in_all; /**< of that training; those of this run are in weir_client_info */
 };
 
 /** Output of a sample, by what the mode asks for. */

@@ -46,6 +46,11 @@ class Task(NamedTuple):
     """Names of the classes of a label, in order."""
     batch_then_sample: dict[str, Any] | None
     """The part of each batch that a training is to learn from: score, ratio, metric; see weir.choice. None: all of it."""
+    epochs_before: int
+    """Of a training that this run goes on with, on another set of samples: the model to start from has learnt for so many. 0: it
+    begins one."""
+    epochs_in_all: int
+    """Of that training."""
     capsule: Any
     """The task as the client library has it."""
 
