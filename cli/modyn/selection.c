@@ -72,7 +72,6 @@ static void put_score(const struct weir_yaml_node *config, const char *method, s
         weir_buf_append_text(out, ", balance: true");
     if (cli_modyn_is_true(config, "with_replacement", false))
         weir_buf_append_text(out, ", with_replacement: true");
-    weir_buf_append_text(out, "}");
 }
 
 static bool can_choose_in_batch(const char *method)
@@ -81,7 +80,18 @@ static bool can_choose_in_batch(const char *method)
            strcmp(method, "uncertainty") == 0;
 }
 
-static void put_coreset(const struct weir_yaml_node *options, struct weir_buf *out)
+/* Inside a batch, and with rs2, there is no set to be chosen anew. */
+static void put_period(const struct weir_yaml_node *config, const char *method, double epochs,
+                       struct weir_buf *out)
+{
+    double period = cli_modyn_number(config, "period", 1);
+
+    if (period >= 1 && period < epochs && strcmp(method, "rs2") != 0 &&
+        cli_modyn_is_true(config, "sample_then_batch", false))
+        weir_buf_printf(out, ", period: %.0f", period);
+}
+
+static void put_coreset(const struct weir_yaml_node *options, double epochs, struct weir_buf *out)
 {
     const struct weir_yaml_node *presampling = weir_yaml_get(options, "presampling_config");
     const struct weir_yaml_node *downsampling = weir_yaml_get(options, "downsampling_config");
@@ -101,6 +111,8 @@ static void put_coreset(const struct weir_yaml_node *options, struct weir_buf *o
         put_presampling(presampling, out);
         weir_buf_printf(out, "}, ratio: %g, score: ", share_of(downsampling));
         put_score(downsampling, method, out);
+        put_period(downsampling, method, epochs, out);
+        weir_buf_append_text(out, "}");
     }
 }
 
@@ -125,7 +137,8 @@ void cli_modyn_write_selection(const struct cli_modyn_pipeline *pipeline, struct
         weir_buf_printf(out, "policy: freshness, unused_ratio: %g",
                         cli_modyn_number(options, "unused_data_ratio", 50) / 100);
     } else if (strcmp(name, "CoresetStrategy") == 0) {
-        put_coreset(options, out);
+        put_coreset(options, cli_modyn_number(pipeline->root, "training.epochs_per_trigger", 1),
+                    out);
     } else {
         weir_buf_append_text(out, "policy: new_data");
         if (strcmp(cli_modyn_text(options, "limit_reset", "lastX"), "sampleUAR") == 0)

@@ -109,7 +109,7 @@ selection_strategy:
   limit: 5000
   tail_triggers: null
   warmup_triggers: 2
-  downsampling_config: {strategy: Uncertainty, score_metric: LeastConfidence, ratio: 30, sample_then_batch: True, balance: True}
+  downsampling_config: {strategy: Uncertainty, score_metric: LeastConfidence, ratio: 30, sample_then_batch: True, balance: True, period: 2}
 evaluation:
   device: cpu
   handlers:
@@ -206,7 +206,7 @@ def test_a_file_of_the_dialect_of_today_is_converted_with_the_gaps_it_has():
                      "{op: normalize, mean: [0.5], std: [0.25]}", "{policy: drift, on: embeddings, samples: 500, warmup: 2, warmup_policy: {policy: amount, samples: 300}, reference: 30d, current: 10d, "
                      "after_trigger: slide", "votes: 1", "{name: mmd, criterion: {policy: threshold, value: 0.4}}",
                      "{name: classifier, criterion: {policy: quantile, window: 8, quantile: 0.1}}",
-                     "policy: coreset, presample: {policy: new_data}, ratio: 0.3, score: {method: uncertainty, metric: least_confidence, balance: true}",
+                     "policy: coreset, presample: {policy: new_data}, ratio: 0.3, score: {method: uncertainty, metric: least_confidence, balance: true, period: 2}",
                      "tail_triggers: all, limit: 5000, warmup_triggers: 2", "last: short, shuffle: full", "epochs: 4", "seed: 42", "start_from: previous",
                      "strategy: slicing, every: 1 year, from: 1970-01-01T00:00:00Z, to: 1971-01-01T00:00:00Z, models: active, when: on_demand",
                      "strategy: between_triggers, models: trained, when: after_pipeline", "[{name: top_n, n: 3}, accuracy]",
