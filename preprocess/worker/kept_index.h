@@ -45,6 +45,14 @@ static inline struct kept_search kept_search(const struct kept_index *index, uin
                                 .at = (uint32_t)((hash >> 32) * index->room >> 32)};
 }
 
+/* Has the slot come from memory that is looked at first. */
+static inline void kept_search_prefetch(const struct kept_index *index,
+                                        const struct kept_search *search)
+{
+    if (index->room > 0)
+        __builtin_prefetch(index->slots + search->at);
+}
+
 /* The next place that may be the sample's; false: there are no more. */
 static inline bool kept_search_next(const struct kept_index *index, struct kept_search *search,
                                     struct kept_place *ret_place)

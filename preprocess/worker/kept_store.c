@@ -139,7 +139,7 @@ static void find_some(const struct finding *finding, size_t first, size_t count)
     const struct kept_store *store = finding->store;
     for (size_t i = 0; i < count; i++) {
         seeking[i].search = kept_search(&store->index, finding->ids[first + i]);
-        __builtin_prefetch(&store->index.slots[seeking[i].search.at]);
+        kept_search_prefetch(&store->index, &seeking[i].search);
     }
     for (size_t i = 0; i < count; i++) {
         seek(store, &seeking[i]);
