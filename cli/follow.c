@@ -256,11 +256,11 @@ enum weir_status cli_follow_materialize(struct cli_platform *platform, const str
                           .tell = tell_exported};
     enum weir_status status = poll_until_over(platform, query, answer, err);
     (void)call;
-    return status == WEIR_OK
-               ? WEIR_OK
-               : weir_error_wrap(err, status, "export %lld %s", (long long)number,
-                                 is_own ? "rests until the same command goes on with it"
-                                        : "goes on by itself (weir exports)");
+    if (status != WEIR_UNAVAILABLE)
+        return status;
+    return weir_error_wrap(err, status, "export %lld %s", (long long)number,
+                           is_own ? "rests until the same command goes on with it"
+                                  : "goes on by itself (weir exports)");
 }
 
 /* ---- pipelines ---- */
