@@ -45,7 +45,7 @@ static enum weir_status remove_folder(const char *directory, const char *format,
 /* An export that is dropped. */
 struct drop {
     int64_t number, pipeline;
-    const char *directory;
+    const char *name, *directory; /* of the pipeline; of the export */
     struct context *context;
 };
 
@@ -59,7 +59,8 @@ static enum weir_status effect_dropped(void *subject, const void *what, struct w
     return status == WEIR_OK
                ? orchestrator_event_put(
                      drop->context, &(struct event_about){drop->pipeline, 0, key, "export_dropped"},
-                     JSON_FIELDS(JSON_NUMBER("export", drop->number),
+                     JSON_FIELDS(JSON_TEXT("pipeline", drop->name),
+                                 JSON_NUMBER("export", drop->number),
                                  JSON_TEXT("directory", drop->directory)),
                      err)
                : status;
@@ -78,6 +79,7 @@ enum weir_status orchestrator_export_drop(struct exports *exports, int64_t numbe
                          "export %" PRId64 ": there is none; weir exports lists them", number);
     struct drop drop = {.number = number,
                         .pipeline = weir_rows_i64(row, 0, "pipeline"),
+                        .name = weir_rows_text(row, 0, "name"),
                         .directory = weir_rows_text(row, 0, "directory"),
                         .context = exports->context};
     int64_t run = weir_rows_i64(row, 0, "run");

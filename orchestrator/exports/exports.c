@@ -54,6 +54,12 @@ static void trouble(struct export_run *export, const struct weir_error *err)
         run_free(export);
 }
 
+static const char *name_of(const struct exports *exports, int64_t pipeline)
+{
+    const struct pipeline *found = orchestrator_pipeline_by_id(exports->pipelines, pipeline);
+    return found != NULL ? orchestrator_pipeline_config(found)->name : "";
+}
+
 static enum weir_status effect_done(void *subject, const void *what, struct weir_error *err)
 {
     const struct export_run *export = subject;
@@ -69,7 +75,8 @@ static enum weir_status effect_done(void *subject, const void *what, struct weir
     if (status == WEIR_OK)
         status = orchestrator_event_put(
             context, &(struct event_about){run->pipeline, 0, key, "export_finished"},
-            JSON_FIELDS(JSON_NUMBER("export", export->number), JSON_NUMBER("trigger", run->trigger),
+            JSON_FIELDS(JSON_TEXT("pipeline", name_of(export->all, run->pipeline)),
+                        JSON_NUMBER("export", export->number), JSON_NUMBER("trigger", run->trigger),
                         JSON_NUMBER("samples", rows), JSON_NEW("audit", json_incref(audit))),
             err);
     json_decref(audit);

@@ -268,6 +268,19 @@ static void pipeline_removed(const json_t *event, struct weir_buf *out)
                     json_array_size(json_object_get(event, "models_kept")));
 }
 
+static void export_finished(const json_t *event, struct weir_buf *out)
+{
+    weir_buf_printf(out, "export %lld of %s@%lld is done: %lld samples", number_of(event, "export"),
+                    text_of(event, "pipeline"), number_of(event, "trigger"),
+                    number_of(event, "samples"));
+}
+
+static void export_dropped(const json_t *event, struct weir_buf *out)
+{
+    weir_buf_printf(out, "export %lld of %s is dropped: %s", number_of(event, "export"),
+                    text_of(event, "pipeline"), text_of(event, "directory"));
+}
+
 static void dry_run_cost(const json_t *cost, struct weir_buf *out)
 {
     if (!json_is_object(cost)) {
@@ -334,6 +347,8 @@ static const struct {
     {"model_promoted", model_promoted},
     {"model_kept_back", model_kept_back},
     {"evaluation", evaluation},
+    {"export_finished", export_finished},
+    {"export_dropped", export_dropped},
     {"erasure_step", erasure_step},
     {"pipeline_finished", pipeline_finished},
     {"pipeline_paused", pipeline_paused},

@@ -154,6 +154,8 @@ def check_dropped(lab):
     lab.weir("exports", "drop", numbers["d"])
     assert [path.name for path in (lab.out / "d").iterdir()] == ["mine.txt"]
     assert "was not there any more" in lab.weir("exports", "drop", numbers["c"])
+    logged = lab.weir("logs", "lab")
+    assert f"export 1 of lab@1 is done: {EVERY} samples" in logged and "export 4 of lab is dropped" in logged, logged
     left = {Path(one["directory"]).name for one in exports_of(lab)}
     assert left == {"a", "tar", "tfrecord"}, left
     assert "there is none" in lab.ask("exports", "drop", numbers["c"]).stderr
