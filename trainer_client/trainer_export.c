@@ -136,10 +136,7 @@ enum weir_status trainer_export_mode_end(struct trainer *trainer, struct weir_er
 {
     enum weir_status status = complete(trainer, err);
 
-    if (status == WEIR_OK)
-        status = trainer_export_finish(&trainer->exporting.export, err);
-    (void)weir_fault("export.finish");
-    return status;
+    return status == WEIR_OK ? trainer_export_finish(&trainer->exporting.export, err) : status;
 }
 
 void trainer_export_mode_fini(struct exporting *exporting)
