@@ -149,6 +149,11 @@ bool orchestrator_run_is_export(const struct run *run)
     return strcmp(run->mode, "export") == 0;
 }
 
+uint64_t orchestrator_run_gpus(const struct run *run)
+{
+    return orchestrator_run_is_export(run) ? 0 : run->outline.config->gpus;
+}
+
 /* Nobody's program is needed to see what the operators made of samples. */
 const char *orchestrator_run_program(const struct run *run)
 {
@@ -198,7 +203,7 @@ static void start_trainer(struct run *run)
     }
     enum weir_status status =
         DB_RUN(run->context->db, Q_run_started, NULL, &err, DB_I64(run->number),
-               DB_I64(weir_now_wall_us()), DB_I64(run->outline.config->gpus));
+               DB_I64(weir_now_wall_us()), DB_I64(orchestrator_run_gpus(run)));
     /* Where an idle trainer may write was settled when it was started. */
     if (status == WEIR_OK &&
         (orchestrator_run_is_export(run) || !orchestrator_warm_give(run->runs->warm, run)))

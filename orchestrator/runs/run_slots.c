@@ -34,7 +34,7 @@ enum weir_status orchestrator_run_request_slot(struct run *run, bool *ret_has,
         .run = run->number,
         .pipeline = run->pipeline,
         .quota = orchestrator_quota_trainers(&quota),
-        .gpus = config->gpus,
+        .gpus = orchestrator_run_gpus(run),
         .is_urgent = strcmp(run->mode, "train") == 0,
     };
     if (!orchestrator_arbiter_claim(runs->arbiter, &claim))

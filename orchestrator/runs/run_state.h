@@ -94,6 +94,8 @@ void orchestrator_run_release_slot(struct runs *runs, int64_t number);
 const char *orchestrator_run_program(const struct run *run);
 /* True of one whose samples are written to a folder. */
 bool orchestrator_run_is_export(const struct run *run);
+/* GPUs that its trainer needs. */
+uint64_t orchestrator_run_gpus(const struct run *run);
 /* Its trainer, as a process is made for it. Texts are borrowed. */
 struct orchestrator_trainer orchestrator_run_trainer(const struct run *run);
 /* Answers a trainer that asks what to do. */
