@@ -45,6 +45,8 @@ EACH = [  # (of the good file, what stands there instead), …, and what the one
      r"training\.model: text_bag has buckets for 1000 tokens, .*up to 1000"),
     ([(FIELDS, WORDS + "\n    - {op: tokenize_hash, buckets: 1001}"), ("model: linear", "model: {name: text_embedding, buckets: 1000}")],
      r"training\.model: text_embedding has buckets for 1000 tokens"),
+    ([(FIELDS, FIELDS + "\n    - {op: standardize, on: features}"), ("policy: new_data", "policy: coreset, score: {method: loss, period: 2}")],
+     r"selection\.score\.period: expected none with an operator that is fitted"),
     ([("from: field", "from: feild")], r"datasets\[0\]\.time\.from: .*did you mean 'field'"),
     ([("new_data", "newdata")], r"selection\.policy: unknown selection policy 'newdata' \(did you mean new_data\?\)"),
     ([("csv_fields", "csv_feelds")], r"preprocess\.operators\.op: unknown operator 'csv_feelds' \(did you mean csv_fields\?\)"),

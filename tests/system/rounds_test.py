@@ -11,7 +11,7 @@ from weirlab import PIPELINE, Lab, assert_clean_audits, outcome, read_scores, re
 BY_LOSS = ("{{policy: coreset, presample: {{policy: random, ratio: 0.8}}, tail_triggers: all, seed: 7, limit: 60,"
            " score: {{method: loss, period: 2}}}}")
 ROUNDS = PIPELINE.replace("{{policy: random, ratio: 0.8, tail_triggers: all, seed: 7}}", BY_LOSS)
-ROUNDS = ROUNDS.replace(PIPELINE[PIPELINE.index("evaluation:"):PIPELINE.index("deletion:")], "evaluation: []\n")
+ROUNDS = ROUNDS.replace(PIPELINE[PIPELINE.index("evaluation:"):PIPELINE.index("deletion:")], "evaluation: []\nmodels: {{storage: delta}}\n")
 assert "period: 2" in ROUNDS and "evaluation: []" in ROUNDS
 SIZES = {"samples": 300, "every": 150, "epochs": 6, "pipeline": ROUNDS}
 SCORERS = [None, "lab-1-r1", "lab-1-r2", "lab-1", "lab-2-r1", "lab-2-r2"]
@@ -61,12 +61,25 @@ def assert_chosen_by_the_round_before(lab, run):
 
 
 def assert_kept(lab):
-    """Lineage and cost are all rounds', files are the last one's."""
+    """Lineage and cost are all rounds', files are the last one's; what they are a difference from stays, too."""
     assert [model(lab, name)["parent"] for name in ("lab-2", "lab-2-r2", "lab-2-r1")] == ["lab-2-r2", "lab-2-r1", "lab-1"]
     assert {model(lab, f"lab-{n}-r{r}")["state"] for n in (1, 2) for r in (1, 2)} == {"dropped"}
-    assert sorted(path.name for path in (lab.data_dir / "models").iterdir()) == ["lab-1.weirmodel", "lab-2.weirmodel"]
+    assert sorted(path.name for path in (lab.data_dir / "models").iterdir()) == ["lab-1.weirmodel", "lab-2.weirdelta"]
     spent = [model(lab, name)["cost"]["bytes_read"] for name in ("lab-2", "lab-2-r2", "lab-2-r1")]
     assert spent[0] > spent[1] + spent[2] > 0, spent
+
+
+def rounds_of_all_samples_make_the_model_of_one_training():
+    """Of sets that hold everything, in the order of their ids: weights, optimizer and schedule go on, to the last bit."""
+    text = ROUNDS[:ROUNDS.index("selection:")] + "selection: {{policy: coreset, score: {{method: loss, period: 2}}}}\n" + ROUNDS[ROUNDS.index("preprocess:"):]
+    text = text.replace("shuffle: full", "shuffle: none").replace("name: adagrad, lr: 0.1}}", "name: adam, lr: 0.1}}, schedule: {{name: cosine, warmup: 10}}")
+    lab = Lab(**{**SIZES, "samples": 150, "pipeline": text})
+    in_rounds = lab.run().finish()
+    lab.pipeline.write_text(lab.pipeline.read_text().replace("name: lab,", "name: whole,").replace(", period: 2", ""))
+    whole = lab.run().finish()
+    assert [len(run.of("training_finished")) for run in (in_rounds, whole)] == [3, 1]
+    assert outcome(in_rounds.events) == outcome(whole.events), (in_rounds.events, whole.events)
+    lab.remove()
 
 
 def erased(lab, run):
@@ -83,7 +96,7 @@ def erased(lab, run):
         assert now["set_digest"] == was["set_digest"] and now["checksum"] != was["checksum"], (was, now)
         assert now["state"] == ("dropped" if "-r" in name else "stored"), now
     assert model(lab, "lab-2-e1")["parent"] == "lab-2-r2-e1" and model(lab, "lab-2-r1-e1")["parent"] == "lab-1-e1"
-    assert sorted(path.name for path in (lab.data_dir / "models").iterdir()) == ["lab-1-e1.weirmodel", "lab-2-e1.weirmodel"]
+    assert sorted(path.name for path in (lab.data_dir / "models").iterdir()) == ["lab-1-e1.weirmodel", "lab-2-e1.weirdelta"]
     lab.weir("erase", "verify", str(answer["erasure"]))
     lab.weir("doctor")
 
@@ -136,6 +149,7 @@ def main():
         erased(lab, run)
     lab.remove()
     stopped_between_rounds(by_round(run.events))
+    rounds_of_all_samples_make_the_model_of_one_training()
 
 
 main()
