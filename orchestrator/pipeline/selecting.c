@@ -44,8 +44,9 @@ static enum weir_status seal_round(const struct pipeline *pipeline,
     const struct trigger_round *round = &pipeline->newest.round;
     const struct round_length length =
         orchestrator_round_length(pipeline->config->epochs, round->epochs_before, selected->period);
-    *ret_epochs = selected->period == 0 ? 0 : length.epochs;
-    if (selected->period == 0)
+    bool is_round = selected->period > 0 || round->number > 0; /* the file may have changed since */
+    *ret_epochs = is_round ? length.epochs : 0;
+    if (!is_round)
         return WEIR_OK;
     return DB_RUN(pipeline->context->db, Q_round_sealed, NULL, err, DB_I64(pipeline->id),
                   DB_I64(pipeline->newest.number), DB_I64(round->number), DB_TEXT(selected->digest),
