@@ -48,6 +48,8 @@ void preprocess_batch_free(struct worker_batch *batch)
     weir_loan_end(&batch->loan.memory, false);
     weir_published_free(batch->published);
     free(batch->hole_states);
+    free(batch->reason);
+    free(batch->failures);
     free(batch->left);
     free(batch);
 }
@@ -70,6 +72,10 @@ struct worker_batch *preprocess_batch_share(struct worker_batch *batch)
     if (batch->published != NULL)
         other->published = weir_published_share(batch->published);
     other->hole_states = copy_of(weir_bytes(batch->hole_states, batch->holes * sizeof(uint32_t)));
+    if (batch->failed > 0) {
+        other->reason = weir_strdup(batch->reason);
+        other->failures = copy_of(weir_bytes(batch->failures, sizeof(*batch->failures)));
+    }
     if (batch->left != NULL)
         other->left = copy_of(weir_bytes(batch->left, sizeof(*batch->left)));
     return other;

@@ -7,6 +7,7 @@
 #include "core/rpc/segment.h"
 #include "core/wire/compression.h"
 #include "preprocess/operators/column.h"
+#include "preprocess/plan/failures.h"
 
 enum { BATCH_LENT_ALIGNMENT = 64 /* of each frame in lent memory */ };
 
@@ -23,8 +24,10 @@ struct worker_batch {
     uint64_t bytes; /* of all frames, finished */
     size_t samples;
     size_t holes;
-    size_t failed;   /* of the holes */
-    int64_t made_ns; /* when it was finished */
+    size_t failed;             /* of the holes; why: */
+    char *reason;              /* of the first of them, with its place; NULL: none failed */
+    struct failures *failures; /* the first of them */
+    int64_t made_ns;           /* when it was finished */
     uint32_t *hole_states;
     uint32_t label_kind;
     uint32_t label_width;

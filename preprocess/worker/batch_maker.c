@@ -79,11 +79,6 @@ const char *preprocess_batch_maker_reason(const struct batch_maker *maker)
     return maker->reason;
 }
 
-const struct failures *preprocess_batch_maker_failures(const struct batch_maker *maker)
-{
-    return &maker->failures;
-}
-
 void preprocess_batch_maker_forget_files(struct batch_maker *maker)
 {
     preprocess_files_forget(maker->files);
@@ -655,6 +650,16 @@ static enum weir_status work_through(struct batch_maker *maker, const struct bat
     return status;
 }
 
+/* Has the batch say why samples of it have failed, whoever it is for. */
+static void give_reasons(struct worker_batch *batch, const struct batch_maker *maker)
+{
+    if (batch->failed == 0)
+        return;
+    batch->reason = weir_strdup(maker->reason);
+    batch->failures = weir_calloc(1, sizeof(*batch->failures));
+    *batch->failures = maker->failures;
+}
+
 enum weir_status preprocess_batch_maker_make(struct batch_maker *maker,
                                              const struct batch_request *request,
                                              struct worker_batch **ret_batch,
@@ -676,6 +681,7 @@ enum weir_status preprocess_batch_maker_make(struct batch_maker *maker,
     batch->label_kind = request->located->label_kind;
     batch->label_width = request->located->label_width;
     give_rows(batch, &maker->rows);
+    give_reasons(batch, maker);
     for (size_t i = 0; i < preprocess_chain_outputs(chain); i++)
         preprocess_batch_give_tensor(batch, preprocess_chain_output(chain, i));
     if (preprocess_chain_left(chain)->count > 0)

@@ -59,8 +59,6 @@ int64_t preprocess_batch_maker_read_ns(const struct batch_maker *maker);
 /* Returns the first sample of the newest batch that failed, with its place (the end of a long path) and the reason; ""
  * when none did. */
 const char *preprocess_batch_maker_reason(const struct batch_maker *maker);
-/* Samples of the newest batch that failed. */
-const struct failures *preprocess_batch_maker_failures(const struct batch_maker *maker);
 /* Files are opened and checked again. */
 void preprocess_batch_maker_forget_files(struct batch_maker *maker);
 /* Nothing of the batches made so far is left: neither rows nor reasons. */

@@ -9,6 +9,7 @@
 #include "preprocess/worker/sharing.h"
 #include "preprocess/worker/tasks.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- memory of consumers ---- */
@@ -73,12 +74,11 @@ static bool fails_run(struct worker *worker, struct worker_job *job,
     if (batch->failed == 0)
         return false;
     if (job->reason[0] == '\0') {
-        memcpy(job->reason, preprocess_batch_maker_reason(worker->batch_maker),
-               sizeof(job->reason));
+        snprintf(job->reason, sizeof(job->reason), "%s", batch->reason);
         weir_log(WEIR_LOG_WARN, "samples cannot be read", "job=%lu reason=\"%s\"", job->number,
                  job->reason);
     }
-    const struct failures *failures = preprocess_batch_maker_failures(worker->batch_maker);
+    const struct failures *failures = batch->failures;
     for (size_t i = 0; i < failures->count; i++)
         preprocess_failures_note(&job->failures, failures->of[i].id, failures->of[i].reason);
     worker->reasons += job->failures.is_changed;
@@ -107,13 +107,12 @@ static bool wait_for_credit(struct worker *worker, const struct worker_make *wha
     return is_wanted;
 }
 
-/* Has others find it, too, unless a sample has failed: each job is to know why. */
+/* Has others find it, too. */
 static void keep(struct worker *worker, const struct worker_make *what,
                  const struct sharing *sharing, struct worker_batch *batch)
 {
-    if (batch->failed == 0)
-        preprocess_sharing_give(worker, preprocess_flow_lease(&worker->flow, what->fence), sharing,
-                                what->batch, batch);
+    preprocess_sharing_give(worker, preprocess_flow_lease(&worker->flow, what->fence), sharing,
+                            what->batch, batch);
     (void)wait_for_credit(worker, what, batch);
 }
 
@@ -275,8 +274,10 @@ static bool take(struct worker *worker, const struct worker_make *what)
     struct worker_lease *lease = preprocess_flow_lease(&worker->flow, what->fence);
     struct worker_batch *batch = preprocess_sharing_take(worker, lease, what->batch);
     struct worker_job *job = batch != NULL ? preprocess_worker_job_for(worker, lease) : NULL;
-    if (job != NULL)
+    if (job != NULL) {
         job->shared++;
+        (void)fails_run(worker, job, batch); /* such a one was not shared */
+    }
     return batch != NULL && wait_for_credit(worker, what, batch);
 }
 

@@ -282,6 +282,27 @@ static void what_is_erased_is_a_hole_for_each_that_has_not_got_it(void **state)
     lab_stop(lab);
 }
 
+static void each_job_is_told_which_samples_failed_and_why(void **state)
+{
+    enum { BAD = 100 };
+    struct consumer consumers[JOBS];
+    uint64_t shared = 0;
+    struct lab *lab = lab_start(*state, 1, BAD);
+    begin_jobs(lab, consumers, JOBS, SHARED);
+    (void)take_all(consumers, JOBS, UINT_MAX);
+    for (size_t i = 0; i < JOBS; i++) {
+        char reason[LAB_REASON_MAX];
+        (void)end_consumer(lab, &consumers[i]);
+        struct msg_job_is audit = lab_audit(lab, consumers[i].job);
+        assert_int_equal(audit.failed, EPOCHS);
+        assert_int_equal(lab_failed(lab, consumers[i].job, reason), LAB_FIRST_ID + BAD);
+        assert_non_null(strstr(reason, "json_fields"));
+        shared += audit.shared_batches;
+    }
+    assert_true(shared > 0);
+    lab_stop(lab);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -289,6 +310,8 @@ int main(void)
         cmocka_unit_test_teardown(who_stops_dies_or_comes_late_harms_nobody,
                                   weir_test_postgres_clean),
         cmocka_unit_test_teardown(what_is_erased_is_a_hole_for_each_that_has_not_got_it,
+                                  weir_test_postgres_clean),
+        cmocka_unit_test_teardown(each_job_is_told_which_samples_failed_and_why,
                                   weir_test_postgres_clean),
     };
     return cmocka_run_group_tests_name("preprocess shared", tests, weir_test_postgres_setup,
