@@ -201,26 +201,37 @@ static enum weir_status start_platform(void *state, struct weir_error *err)
 }
 
 /* The worker CPU time of a batch that is delivered, of K equal jobs; and the rate of the slowest of them. */
-#define EQUAL_JOBS(K)                                                                           \
-    static enum weir_status cpu_of_##K(void *state, double *ret_rate, struct weir_error *err)   \
-    {                                                                                           \
-        struct shared_taken taken;                                                              \
-        enum weir_status status = shared_run(&((struct reuse *)state)->shared, K, &taken, err); \
-        *ret_rate = taken.batches_per_cpu_s;                                                    \
-        return status;                                                                          \
-    }                                                                                           \
-    static enum weir_status rate_of_##K(void *state, double *ret_rate, struct weir_error *err)  \
-    {                                                                                           \
-        struct shared_taken taken;                                                              \
-        enum weir_status status = shared_run(&((struct reuse *)state)->shared, K, &taken, err); \
-        *ret_rate = taken.batches_per_s;                                                        \
-        return status;                                                                          \
+#define EQUAL_JOBS(K)                                                                          \
+    static enum weir_status cpu_of_##K(void *state, double *ret_rate, struct weir_error *err)  \
+    {                                                                                          \
+        struct shared_taken taken;                                                             \
+        enum weir_status status =                                                              \
+            shared_run(&((struct reuse *)state)->shared, K, false, &taken, err);               \
+        *ret_rate = taken.batches_per_cpu_s;                                                   \
+        return status;                                                                         \
+    }                                                                                          \
+    static enum weir_status rate_of_##K(void *state, double *ret_rate, struct weir_error *err) \
+    {                                                                                          \
+        struct shared_taken taken;                                                             \
+        enum weir_status status =                                                              \
+            shared_run(&((struct reuse *)state)->shared, K, false, &taken, err);               \
+        *ret_rate = taken.batches_per_s;                                                       \
+        return status;                                                                         \
     }
 EQUAL_JOBS(1)
 EQUAL_JOBS(2)
 EQUAL_JOBS(4)
 EQUAL_JOBS(8)
 EQUAL_JOBS(16)
+
+/* The rate of the slowest of eight but for three: one that stops, one that dies and comes back, one that comes late. */
+static enum weir_status rate_beside_others(void *state, double *ret_rate, struct weir_error *err)
+{
+    struct shared_taken taken;
+    enum weir_status status = shared_run(&((struct reuse *)state)->shared, 8, true, &taken, err);
+    *ret_rate = taken.batches_per_s;
+    return status;
+}
 
 /* ---- looking up ---- */
 
@@ -404,6 +415,14 @@ static const struct bench_figure FIGURES[] = {
     SHARED_FIGURES(4),
     SHARED_FIGURES(8),
     SHARED_FIGURES(16),
+    {.name = "reuse.shared.disturbed",
+     .against = "eight jobs that nothing disturbs",
+     .unit = "batches/s of the slowest",
+     .bar = RATE_BAR,
+     .runs_max = 1,
+     .prepare = start_platform,
+     .ours = rate_beside_others,
+     .theirs = rate_of_8},
 };
 
 static const struct bench REUSE = {

@@ -14,9 +14,16 @@ enum {
     PICTURES = 2048,
     DRAWN = 16,
     WORKERS = 2,
+    BATCH = 32,
     STEP_NS = 150 * 1000 * 1000, /* several times what a worker needs for a batch */
+    STOP_S = 20,                 /* longer than all that the others do */
+    LOST = 3,                    /* batches that were taken after the state, when a trainer dies */
     PATIENCE_MS = 60000,
 };
+
+#define NS_PER_S INT64_C(1000000000)
+
+enum role { STOPS, DIES, COMES_LATE, STEADY };
 
 static const char SOURCE[] =
     "    source: {path: %s, format: files, import: reference, settle: 0s}\n"
@@ -78,31 +85,42 @@ void shared_close(struct shared *shared)
 struct trainer {
     const struct shared *shared;
     uint64_t job;
+    enum role role;
     pthread_t thread;
     uint64_t batches;
+    struct weir_buf state; /* to come back with */
     int64_t begun_ns, ended_ns;
     struct weir_client_error error; /* "": none */
 };
 
-static void step(void)
+static void pause_for(int64_t ns)
 {
-    nanosleep(&(struct timespec){.tv_nsec = STEP_NS}, NULL);
+    nanosleep(&(struct timespec){.tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S}, NULL);
 }
 
-static bool take_all(struct trainer *trainer, struct weir_client *client)
+static uint64_t batches_of(const struct trainer *trainer)
+{
+    return trainer->shared->workload.set / BATCH;
+}
+
+/* Takes up to `most` batches. */
+static enum weir_client_status take(struct trainer *trainer, struct weir_client *client,
+                                    uint64_t most)
 {
     struct weir_batch *batch;
-    enum weir_client_status status;
-    while ((status = weir_client_next(client, PATIENCE_MS, &batch, &trainer->error)) ==
-           WEIR_CLIENT_OK) {
+    enum weir_client_status status = WEIR_CLIENT_OK;
+    for (; most > 0; most--) {
+        status = weir_client_next(client, PATIENCE_MS, &batch, &trainer->error);
+        if (status != WEIR_CLIENT_OK)
+            break;
         if (trainer->batches++ == 0)
             trainer->begun_ns = weir_now_ns();
-        step();
+        pause_for(STEP_NS);
         weir_client_consumed(client, batch->number, NULL);
         weir_batch_release(batch);
     }
     trainer->ended_ns = weir_now_ns();
-    return status == WEIR_CLIENT_END;
+    return status;
 }
 
 static bool finish(struct trainer *trainer, struct weir_client *client)
@@ -114,28 +132,58 @@ static bool finish(struct trainer *trainer, struct weir_client *client)
                WEIR_CLIENT_OK;
 }
 
-static void *train(void *owner)
+static struct weir_client *open_client(struct trainer *trainer)
 {
-    struct trainer *trainer = owner;
     struct weir_client_options options = WEIR_CLIENT_OPTIONS_INIT;
     struct weir_client *client = NULL;
     options.run = trainer->job;
     options.socket_dir = rig_socket_dir(trainer->shared->rig);
-    bool is_good = weir_client_open(&options, &client, &trainer->error) == WEIR_CLIENT_OK &&
-                   take_all(trainer, client) && finish(trainer, client);
+    options.state = trainer->state.size > 0 ? trainer->state.at : NULL;
+    options.state_size = trainer->state.size;
+    return weir_client_open(&options, &client, &trainer->error) == WEIR_CLIENT_OK ? client : NULL;
+}
+
+/* Returns another client, with the state that the first one had a few batches ago. */
+static struct weir_client *die_and_return(struct trainer *trainer, struct weir_client *client)
+{
+    const void *state;
+    size_t size;
+    if (weir_client_state(client, &state, &size, &trainer->error) == WEIR_CLIENT_OK)
+        weir_buf_append(&trainer->state, state, size);
+    (void)take(trainer, client, LOST);
+    weir_client_close(client);
+    return open_client(trainer);
+}
+
+static void *train(void *owner)
+{
+    struct trainer *trainer = owner;
+    uint64_t some = batches_of(trainer) / 4;
+    if (trainer->role == COMES_LATE)
+        pause_for((int64_t)batches_of(trainer) / 2 * STEP_NS);
+    struct weir_client *client = open_client(trainer);
+    bool is_good = client != NULL && take(trainer, client, some) == WEIR_CLIENT_OK;
+    if (is_good && trainer->role == STOPS)
+        pause_for((int64_t)STOP_S * NS_PER_S);
+    if (is_good && trainer->role == DIES)
+        client = die_and_return(trainer, client);
+    is_good = is_good && client != NULL && take(trainer, client, UINT64_MAX) == WEIR_CLIENT_END &&
+              finish(trainer, client);
     if (is_good)
         trainer->error.text[0] = '\0';
     weir_client_close(client);
+    weir_buf_fini(&trainer->state);
     return NULL;
 }
 
 /* ---- a run ---- */
 
 static enum weir_status start_all(struct shared *shared, struct trainer *trainers, size_t jobs,
-                                  struct weir_error *err)
+                                  bool is_disturbed, struct weir_error *err)
 {
     for (size_t i = 0; i < jobs; i++) {
-        trainers[i] = (struct trainer){.shared = shared, .job = ++shared->jobs};
+        enum role role = is_disturbed && i < STEADY ? (enum role)i : STEADY;
+        trainers[i] = (struct trainer){.shared = shared, .job = ++shared->jobs, .role = role};
         enum weir_status status = workload_open(
             &shared->workload, shared->rig,
             &(struct workload_job){.number = trainers[i].job, .seed = WORKLOAD_SEED}, err);
@@ -164,14 +212,14 @@ static enum weir_status check_audit(struct shared *shared, const struct trainer 
     return status;
 }
 
-enum weir_status shared_run(struct shared *shared, size_t jobs, struct shared_taken *ret_taken,
-                            struct weir_error *err)
+enum weir_status shared_run(struct shared *shared, size_t jobs, bool is_disturbed,
+                            struct shared_taken *ret_taken, struct weir_error *err)
 {
     struct trainer trainers[SHARED_JOBS_MAX];
     int64_t before_ns = rig_workers_cpu_ns(shared->rig, WORKERS);
     uint64_t batches = 0;
     double slowest = 0;
-    enum weir_status status = start_all(shared, trainers, jobs, err);
+    enum weir_status status = start_all(shared, trainers, jobs, is_disturbed, err);
     for (size_t i = 0; status == WEIR_OK && i < jobs; i++)
         pthread_join(trainers[i].thread, NULL);
     int64_t cpu_ns = rig_workers_cpu_ns(shared->rig, WORKERS) - before_ns;
@@ -180,7 +228,8 @@ enum weir_status shared_run(struct shared *shared, size_t jobs, struct shared_ta
         double rate =
             (double)trainer->batches * 1e9 / (double)(trainer->ended_ns - trainer->begun_ns);
         batches += trainer->batches;
-        slowest = i == 0 || rate < slowest ? rate : slowest;
+        if (trainer->role == STEADY && (slowest == 0 || rate < slowest))
+            slowest = rate;
         status = check_audit(shared, trainer, err);
     }
     *ret_taken = (struct shared_taken){.batches_per_cpu_s = (double)batches * 1e9 / (double)cpu_ns,

@@ -24,8 +24,10 @@ struct shared_taken {
 enum weir_status shared_open(struct shared *shared, const char *directory, double scale,
                              struct weir_error *err) WEIR_MUST_USE;
 void shared_close(struct shared *shared); /* zeroed is fine */
-/* Has `jobs` equal jobs delivered; IO unless each audit is clean. */
-enum weir_status shared_run(struct shared *shared, size_t jobs, struct shared_taken *ret_taken,
-                            struct weir_error *err) WEIR_MUST_USE;
+/* Has `jobs` equal jobs delivered; IO unless each audit is clean. `is_disturbed`: the trainer of the first stands still
+ * for a while, that of the second dies and comes back with its state, that of the third comes when the others are half
+ * through; these do not count in the slowest. */
+enum weir_status shared_run(struct shared *shared, size_t jobs, bool is_disturbed,
+                            struct shared_taken *ret_taken, struct weir_error *err) WEIR_MUST_USE;
 
 #endif
