@@ -4,6 +4,7 @@
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 void preprocess_productions_fini(struct productions *productions)
@@ -47,7 +48,11 @@ static size_t place_of(uint32_t rank, uint64_t group)
 
 void preprocess_production_note(struct production *production, const struct production_maker *maker)
 {
-    production->makers[place_of(maker->rank, maker->group)] = *maker;
+    struct production_maker *its = &production->makers[place_of(maker->rank, maker->group)];
+    bool is_known = its->group == maker->group && its->rank == maker->rank &&
+                    its->worker == maker->worker && its->session == maker->session;
+    if (!is_known)
+        *its = *maker;
     if (maker->group >= production->ends)
         production->ends = maker->group + 1;
 }

@@ -10,9 +10,8 @@
 #include <stdint.h>
 
 enum {
-    PRODUCTION_WINDOW = 512, /* groups, over all ranks, whose makers are known … */
-    PRODUCTION_KNOWN_MS =
-        10000 /* … since they were leased last: a worker keeps batches for a while */
+    PRODUCTION_WINDOW = 512,    /* groups, over all ranks, whose makers are known … */
+    PRODUCTION_KNOWN_MS = 10000 /* … since they took it up: a worker keeps batches for a while */
 };
 
 struct production_maker {
@@ -20,7 +19,8 @@ struct production_maker {
     uint32_t rank;
     uint32_t worker;  /* its slot */
     uint64_t session; /* 0: there is none */
-    int64_t leased_ms;
+    int64_t
+        leased_ms; /* first, so that nobody waits for ever for one that it cannot be leased to */
 };
 
 struct production {
