@@ -64,6 +64,18 @@ static void put_share(const json_t *share, struct cli_page *page)
                  (long long)cli_number(share, "runs"), (long long)cli_number(share, "batches"));
 }
 
+static void show_kept(const json_t *kept, struct cli_page *page)
+{
+    if (!json_is_object(kept))
+        return;
+    cli_line(page, "%lld rows were read from the cache, %lld were made: %.2f s of CPU time saved",
+             (long long)cli_number(kept, "hits"), (long long)cli_number(kept, "misses"),
+             cli_real(kept, "saved_seconds"));
+    if (cli_number(kept, "damaged") > 0)
+        cli_line(page, "%lld segments of the cache were damaged: their rows are made again",
+                 (long long)cli_number(kept, "damaged"));
+}
+
 void cli_render_plan(const json_t *answer, struct cli_page *page)
 {
     static const struct cli_column COLUMNS[] = {
@@ -84,6 +96,7 @@ void cli_render_plan(const json_t *answer, struct cli_page *page)
     if (cli_text(answer, "kept_after")[0] != '\0')
         cli_line(page, "rows are kept after %s, which nothing passes: see weir cache",
                  cli_text(answer, "kept_after"));
+    show_kept(json_object_get(answer, "kept"), page);
     if (cli_number(answer, "tried") > 0)
         cli_line(page, "%lld beginnings of orders were looked at%s: the best promises %.1f %% less",
                  (long long)cli_number(answer, "tried"),

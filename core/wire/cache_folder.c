@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -62,16 +63,48 @@ enum weir_status weir_cache_drop(const char *data_dir, uint64_t *ret_files, stru
     return status == WEIR_OK ? weir_cache_sync(data_dir, err) : status;
 }
 
-static void note_use(struct weir_cache_survey *survey, int fd)
+static void note_use(struct weir_cache_survey *survey, int64_t used_us)
 {
-    struct stat about;
-    if (fstat(fd, &about) != 0)
-        return;
-    int64_t used_us = weir_mtime_us(&about);
     if (survey->oldest_use_us == 0 || used_us < survey->oldest_use_us)
         survey->oldest_use_us = used_us;
     if (used_us > survey->newest_use_us)
         survey->newest_use_us = used_us;
+}
+
+static struct weir_cache_kind *kind_of(struct weir_cache_survey *survey, uint64_t key)
+{
+    for (size_t i = 0; i < survey->kind_count; i++) {
+        if (survey->kinds[i].key == key)
+            return &survey->kinds[i];
+    }
+    survey->kinds = weir_grow(survey->kinds, survey->kind_count, &survey->kind_capacity,
+                              sizeof(*survey->kinds));
+    survey->kinds[survey->kind_count] = (struct weir_cache_kind){.key = key};
+    return &survey->kinds[survey->kind_count++];
+}
+
+static void note_rows(struct weir_cache_survey *survey, const struct weir_cache_segment *segment,
+                      int64_t used_us)
+{
+    for (size_t i = 0; i < segment->count; i++) {
+        struct weir_cache_entry entry = weir_cache_entry_at(segment->table, i);
+        struct weir_cache_kind *kind = kind_of(survey, entry.key);
+        kind->rows++;
+        kind->bytes += entry.stored;
+        if (used_us > kind->newest_use_us)
+            kind->newest_use_us = used_us;
+    }
+}
+
+static void note_segment(struct weir_cache_survey *survey, const struct weir_cache_segment *segment)
+{
+    struct stat about;
+    int64_t used_us = fstat(segment->fd, &about) == 0 ? weir_mtime_us(&about) : 0;
+    survey->segments++;
+    survey->rows += segment->count;
+    survey->bytes += segment->bytes;
+    note_use(survey, used_us);
+    note_rows(survey, segment, used_us);
 }
 
 static enum weir_status survey_file(void *owner, const char *path, bool is_segment,
@@ -87,10 +120,7 @@ static enum weir_status survey_file(void *owner, const char *path, bool is_segme
     survey->damaged += status == WEIR_CORRUPT;
     if (status != WEIR_OK) /* evicted meanwhile, or damaged */
         return status == WEIR_IO ? status : WEIR_OK;
-    survey->segments++;
-    survey->rows += segment.count;
-    survey->bytes += segment.bytes;
-    note_use(survey, segment.fd);
+    note_segment(survey, &segment);
     weir_cache_segment_close(&segment);
     return WEIR_OK;
 }
@@ -100,4 +130,10 @@ enum weir_status weir_cache_survey(const char *data_dir, struct weir_cache_surve
 {
     *ret_survey = (struct weir_cache_survey){0};
     return weir_cache_walk(data_dir, survey_file, ret_survey, err);
+}
+
+void weir_cache_survey_fini(struct weir_cache_survey *survey)
+{
+    free(survey->kinds);
+    *survey = (struct weir_cache_survey){0};
 }

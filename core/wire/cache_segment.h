@@ -98,14 +98,24 @@ enum weir_status weir_cache_erase(const char *data_dir, bool is_dry,
                                   struct weir_cache_erased *sum,
                                   struct weir_error *err) WEIR_MUST_USE;
 
+/* Rows of one key. */
+struct weir_cache_kind {
+    uint64_t key, rows;
+    uint64_t bytes;        /* of the rows, without tables and headers */
+    int64_t newest_use_us; /* of a segment that has any, since 1970 */
+};
+
 /* Everything in DATA_DIR/cache. */
 struct weir_cache_survey {
     uint64_t segments, rows, bytes;
     uint64_t drafts, damaged;             /* files */
     int64_t oldest_use_us, newest_use_us; /* of segments, since 1970; 0: there is none */
+    struct weir_cache_kind *kinds;        /* owned */
+    size_t kind_count, kind_capacity;
 };
 enum weir_status weir_cache_survey(const char *data_dir, struct weir_cache_survey *ret_survey,
                                    struct weir_error *err) WEIR_MUST_USE;
+void weir_cache_survey_fini(struct weir_cache_survey *survey);
 /* Removes all of it; *ret_files: that there were. Its writers fail, and workers miss their rows. IO. */
 enum weir_status weir_cache_drop(const char *data_dir, uint64_t *ret_files,
                                  struct weir_error *err) WEIR_MUST_USE;

@@ -137,15 +137,27 @@ static json_t *share_json(const struct msg_plan_is *plan)
                        JSON_NUMBER("batches", plan->shared_batches));
 }
 
+/* The use that the job has made of rows that are kept; null without any. */
+static json_t *kept_use(const struct msg_plan_is *plan)
+{
+    if (plan->kept_hits + plan->kept_misses == 0)
+        return json_null();
+    return JSON_FIELDS(JSON_NUMBER("hits", plan->kept_hits),
+                       JSON_NUMBER("misses", plan->kept_misses),
+                       JSON_NUMBER("damaged", plan->kept_damaged),
+                       JSON_DOUBLE("saved_seconds", plan->kept_saved_ns / NS_PER_SECOND));
+}
+
 json_t *orchestrator_plan_json(const char *pipeline, int64_t run, const struct msg_plan_is *plan)
 {
     if (!is_whole(plan))
         return NULL;
-    return JSON_FIELDS(
-        JSON_TEXT("pipeline", pipeline), JSON_NUMBER("run", run), JSON_TEXT("state", plan->state),
-        JSON_TEXT("why", why(STATES, WEIR_COUNT(STATES), plan->state)),
-        JSON_DOUBLE("promised", plan->promised), JSON_DOUBLE("saved", plan->saved),
-        JSON_NUMBER("tried", plan->tried), JSON_FLAG("all_orders", plan->is_best),
-        JSON_NEW("kept_after", kept_after(plan)), JSON_NEW("place", place_json(plan)),
-        JSON_NEW("share", share_json(plan)), JSON_NEW("operators", operators_json(plan)));
+    return JSON_FIELDS(JSON_TEXT("pipeline", pipeline), JSON_NUMBER("run", run),
+                       JSON_TEXT("state", plan->state),
+                       JSON_TEXT("why", why(STATES, WEIR_COUNT(STATES), plan->state)),
+                       JSON_DOUBLE("promised", plan->promised), JSON_DOUBLE("saved", plan->saved),
+                       JSON_NUMBER("tried", plan->tried), JSON_FLAG("all_orders", plan->is_best),
+                       JSON_NEW("kept_after", kept_after(plan)), JSON_NEW("kept", kept_use(plan)),
+                       JSON_NEW("place", place_json(plan)), JSON_NEW("share", share_json(plan)),
+                       JSON_NEW("operators", operators_json(plan)));
 }

@@ -52,6 +52,25 @@ static struct placement_transport transport_of(const struct msg_worker_beat *bea
     return transport;
 }
 
+/* Takes in the use of rows that are kept, after the cost of the operators is. */
+static void note_kept(struct dispatcher_entry *entry, const struct msg_worker_beat *beat,
+                      size_t row, const struct dispatcher_cost *before,
+                      struct dispatcher_cost *cost)
+{
+    struct dispatcher_kept *kept = &cost->kept;
+    if (row >= beat->stat_kept_keys.count || row >= beat->stat_kept_hits.count ||
+        row >= beat->stat_kept_misses.count || row >= beat->stat_kept_damaged.count ||
+        row >= beat->stat_kept_ns.count || beat->stat_kept_keys.at[row] == 0)
+        return;
+    kept->key = beat->stat_kept_keys.at[row];
+    kept->hits = beat->stat_kept_hits.at[row];
+    kept->misses = beat->stat_kept_misses.at[row];
+    kept->damaged = beat->stat_kept_damaged.at[row];
+    kept->read_ns = beat->stat_kept_ns.at[row];
+    for (size_t i = 0; i < preprocess_entry_cut(entry); i++)
+        kept->made_ns += cost->operator_ns[i] - before->operator_ns[i];
+}
+
 static void note_cost(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
                       const struct msg_worker_beat *beat, size_t row, size_t first_operator,
                       const struct placement_transport *transport)
@@ -84,6 +103,7 @@ static void note_cost(struct dispatcher *dispatcher, struct dispatcher_entry *en
             cost->operator_kept[i] = beat->stat_operator_kept.at[first_operator + i];
         }
     }
+    note_kept(entry, beat, row, &before, cost);
     preprocess_plans_note(&dispatcher->plans, entry,
                           &(struct plans_spent){&before, cost, transport},
                           weir_loop_now_ms(dispatcher->loop));

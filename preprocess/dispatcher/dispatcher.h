@@ -135,6 +135,10 @@ void preprocess_dispatcher_flush(struct dispatcher *dispatcher);
 extern const struct weir_rpc_handler PREPROCESS_DISPATCHER_HANDLERS[];
 void preprocess_dispatcher_on_worker_beat(void *state, struct weir_request *request);
 void preprocess_dispatcher_on_worker_leave(void *state, struct weir_request *request);
+/* Says what came of the rows that are kept, over all jobs; columns in the arena. */
+enum weir_status preprocess_dispatcher_kept(struct dispatcher *dispatcher, struct weir_arena *arena,
+                                            struct msg_cache_is *ret_answer,
+                                            struct weir_error *err) WEIR_MUST_USE;
 void preprocess_dispatcher_on_workers_request(void *state, struct weir_request *request);
 
 #endif

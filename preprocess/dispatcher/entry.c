@@ -322,8 +322,19 @@ struct dispatcher_cost *preprocess_entry_cost(struct dispatcher_entry *entry, ui
     return &entry->costs[entry->cost_count++];
 }
 
+static void add_kept(struct dispatcher_kept *total, const struct dispatcher_kept *kept)
+{
+    total->key = kept->key != 0 ? kept->key : total->key;
+    total->hits += kept->hits;
+    total->misses += kept->misses;
+    total->damaged += kept->damaged;
+    total->made_ns += kept->made_ns;
+    total->read_ns += kept->read_ns;
+}
+
 static void add_cost(struct dispatcher_cost *total, const struct dispatcher_cost *cost)
 {
+    add_kept(&total->kept, &cost->kept);
     total->cpu_ns += cost->cpu_ns;
     total->bytes_read += cost->bytes_read;
     total->bytes_sent += cost->bytes_sent;
@@ -337,6 +348,17 @@ static void add_cost(struct dispatcher_cost *total, const struct dispatcher_cost
         total->operator_rows[k] += cost->operator_rows[k];
         total->operator_kept[k] += cost->operator_kept[k];
     }
+}
+
+size_t preprocess_entry_cut(const struct dispatcher_entry *entry)
+{
+    return preprocess_chain_cut_at(entry->plan.chain);
+}
+
+double preprocess_kept_saved_ns(const struct dispatcher_kept *kept)
+{
+    double made_ns = kept->misses > 0 ? (double)kept->made_ns / (double)kept->misses : 0;
+    return made_ns * (double)kept->hits - (double)kept->read_ns;
 }
 
 struct dispatcher_cost preprocess_entry_total(const struct dispatcher_entry *entry)

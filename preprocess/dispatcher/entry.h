@@ -12,6 +12,14 @@
 #include "preprocess/plan/fit.h"
 #include "preprocess/plan/plan.h"
 
+/* Use of the rows that are kept of a job's samples: cumulative. */
+struct dispatcher_kept {
+    uint64_t key; /* as the worker names them; 0: none are kept, or it has not said yet */
+    uint64_t hits, misses, damaged;
+    int64_t made_ns; /* of the operators before the cut, for the misses */
+    int64_t read_ns; /* of the hits */
+};
+
 /* Cost of the job in one worker session: cumulative. */
 struct dispatcher_cost {
     uint64_t session; /* 0: all sessions that are over, together */
@@ -25,6 +33,7 @@ struct dispatcher_cost {
     uint64_t operator_kept[CHAIN_OPERATORS_MAX];
     int64_t read_ns, queued_ns; /* not stored: they say what is slow now */
     uint64_t shared;            /* batches that were found made for another job; not stored */
+    struct dispatcher_kept kept;
     bool unsaved;
 };
 
@@ -112,6 +121,10 @@ void preprocess_entry_fit(struct dispatcher_entry *entry, const struct preproces
  * before preprocess_job_fitted(). When it cannot be made, entry->failure says why. */
 bool preprocess_entry_finish_fit(struct dispatcher_entry *entry);
 
+/* Returns the number of operators before the place at which rows are kept; 0: none are. */
+size_t preprocess_entry_cut(const struct dispatcher_entry *entry);
+/* Returns the nanoseconds that hits have saved: what making them would have cost, as the misses did, less reading. */
+double preprocess_kept_saved_ns(const struct dispatcher_kept *kept);
 /* Returns the cost of all worker sessions together; session 0. */
 struct dispatcher_cost preprocess_entry_total(const struct dispatcher_entry *entry);
 /* Sees what its consumers wait for. */

@@ -293,6 +293,9 @@ static void on_plan_request(void *state, struct weir_request *request)
     preprocess_dispatcher_let_go(entry);
 }
 
+WEIR_ANSWERED(struct dispatcher, cache_request, cache_is,
+              preprocess_dispatcher_kept(owner, arena, answer, err))
+
 /* ---- consumers ---- */
 
 static enum weir_status find_open(struct dispatcher *dispatcher, uint64_t number,
@@ -435,6 +438,7 @@ const struct weir_rpc_handler PREPROCESS_DISPATCHER_HANDLERS[] = {
     WEIR_ON(jobs_purge, on_jobs_purge),
     WEIR_ON(workers_request, preprocess_dispatcher_on_workers_request),
     WEIR_ON(plan_request, on_plan_request),
+    WEIR_ON(cache_request, on_cache_request),
     WEIR_ON(worker_beat, preprocess_dispatcher_on_worker_beat),
     WEIR_ON(worker_leave, preprocess_dispatcher_on_worker_leave),
     WEIR_ON(job_describe, on_job_describe),

@@ -209,6 +209,16 @@ static const char *why_shared(const struct dispatcher_entry *entry)
     return entry->shared_jobs > 0 ? "shared" : "alone";
 }
 
+/* The use that this job has made of rows that are kept. */
+static void add_kept(const struct dispatcher_entry *entry, struct msg_plan_is *answer)
+{
+    const struct dispatcher_kept kept = preprocess_entry_total(entry).kept;
+    answer->kept_hits = kept.hits;
+    answer->kept_misses = kept.misses;
+    answer->kept_damaged = kept.damaged;
+    answer->kept_saved_ns = preprocess_kept_saved_ns(&kept);
+}
+
 static int64_t steps_ns(const struct dispatcher_entry *entry)
 {
     int64_t ns = 0;
@@ -237,7 +247,7 @@ void preprocess_plans_show(struct plans *plans, const struct dispatcher_entry *e
         .promised = share_saved(choice->present_ns, choice->best_ns),
         .tried = choice->tried,
         .is_best = choice->is_best,
-        .cut = preprocess_chain_cut_at(chain),
+        .cut = preprocess_entry_cut(entry),
         .sunk = preprocess_plans_sunk(entry, planning),
         .place = why_there(entry, planning),
         .saved_bytes = planning->placement.saved_bytes,
@@ -248,6 +258,7 @@ void preprocess_plans_show(struct plans *plans, const struct dispatcher_entry *e
         .shared_jobs = entry->shared_jobs,
         .shared_batches = preprocess_entry_total(entry).shared,
     };
+    add_kept(entry, answer);
     bool is_other = planning->state == PLANNING_TRYING || planning->state == PLANNING_CHANGED ||
                     planning->state == PLANNING_REVERTED;
     add_costs(is_other ? planning->before : planning->costs, count, arena, answer);

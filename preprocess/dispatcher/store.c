@@ -1,18 +1,11 @@
 /* Jobs in Postgres. */
-#include "preprocess/dispatcher/store.h"
-#include "preprocess/plan/planning.h"
+#include "preprocess/dispatcher/store_queries.h"
 
 #include "core/base/memory.h"
 #include "core/base/path.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum query {
-#define QUERY(name, sql) Q_##name,
-#include "preprocess/sql/queries.def"
-#undef QUERY
-};
 
 static const struct weir_query QUERIES[] = {
 #define QUERY(name, sql) {#name, sql},
@@ -142,60 +135,6 @@ static void read_words(struct weir_bytes bytes, void *words)
         memcpy(words, bytes.at, size);
 }
 
-/* Copies bytes that are as large as what they are to fill. */
-static bool read_whole(struct weir_bytes bytes, void *to, size_t size)
-{
-    if (bytes.size == size)
-        memcpy(to, bytes.at, size);
-    return bytes.size == size;
-}
-
-enum weir_status preprocess_store_plan_load(struct weir_db *db, const struct weir_digest *key,
-                                            size_t operators, struct planning *planning,
-                                            struct weir_error *err)
-{
-    WEIR_AUTO(weir_rows) rows = NULL;
-    struct planning found = *planning;
-    enum weir_status status =
-        DB_RUN(db, Q_plan_find, &rows, err, DB_BYTES(weir_bytes(key->bytes, sizeof(key->bytes))));
-    if (status != WEIR_OK || weir_rows_count(rows) == 0)
-        return status;
-    size_t size = operators * sizeof(struct ordering_cost);
-    bool fits =
-        read_whole(weir_rows_bytes(rows, 0, "running"), found.order, operators) &&
-        read_whole(weir_rows_bytes(rows, 0, "choice"), &found.choice, sizeof(found.choice)) &&
-        read_whole(weir_rows_bytes(rows, 0, "costs"), found.costs, size) &&
-        read_whole(weir_rows_bytes(rows, 0, "before"), found.before, size);
-    int64_t state = weir_rows_i64(rows, 0, "state");
-    found.changes = (uint32_t)weir_rows_i64(rows, 0, "changes");
-    found.state = (enum planning_state)state;
-    struct placement placement;
-    if (read_whole(weir_rows_bytes(rows, 0, "place"), &placement, sizeof(placement)))
-        found.placement = placement;
-    for (size_t i = 0; i < operators; i++)
-        fits = fits && found.order[i] < operators;
-    if (fits && state >= PLANNING_MEASURING && state < PLANNING_FIXED)
-        *planning = found;
-    return WEIR_OK;
-}
-
-enum weir_status preprocess_store_plan_save(struct weir_db *db, const struct weir_digest *key,
-                                            size_t operators, const struct planning *planning,
-                                            struct weir_error *err)
-{
-    enum { PLANS_STORED_MAX = 1000 };
-    size_t size = operators * sizeof(struct ordering_cost);
-    enum weir_status status = DB_RUN(
-        db, Q_plan_save, NULL, err, DB_BYTES(weir_bytes(key->bytes, sizeof(key->bytes))),
-        DB_I64(planning->state), DB_I64(planning->changes),
-        DB_BYTES(weir_bytes(planning->order, operators)),
-        DB_BYTES(weir_bytes(&planning->choice, sizeof(planning->choice))),
-        DB_BYTES(weir_bytes(planning->costs, size)), DB_BYTES(weir_bytes(planning->before, size)),
-        DB_BYTES(weir_bytes(&planning->placement, sizeof(planning->placement))));
-    return status == WEIR_OK ? DB_RUN(db, Q_plans_bound, NULL, err, DB_I64(PLANS_STORED_MAX))
-                             : status;
-}
-
 static enum weir_status load_costs(struct weir_db *db, struct dispatcher_entry *entry,
                                    struct weir_error *err)
 {
@@ -209,6 +148,14 @@ static enum weir_status load_costs(struct weir_db *db, struct dispatcher_entry *
         cost->bytes_sent = (uint64_t)weir_rows_i64(rows, i, "bytes_sent");
         read_words(weir_rows_bytes(rows, i, "operator_ns"), cost->operator_ns);
         read_words(weir_rows_bytes(rows, i, "operator_bytes"), cost->operator_bytes);
+        cost->kept = (struct dispatcher_kept){
+            .key = (uint64_t)weir_rows_i64(rows, i, "kept_key"),
+            .hits = (uint64_t)weir_rows_i64(rows, i, "kept_hits"),
+            .misses = (uint64_t)weir_rows_i64(rows, i, "kept_misses"),
+            .damaged = (uint64_t)weir_rows_i64(rows, i, "kept_damaged"),
+            .made_ns = weir_rows_i64(rows, i, "kept_made_ns"),
+            .read_ns = weir_rows_i64(rows, i, "kept_read_ns"),
+        };
     }
     return status;
 }
@@ -364,15 +311,28 @@ static enum weir_status save_reports(struct weir_db *db, const struct dispatcher
     return status;
 }
 
+/* The operators before the place at which rows are kept. */
+static void print_kept(const struct dispatcher_entry *entry, struct weir_buf *out)
+{
+    for (size_t i = 0; i < preprocess_entry_cut(entry); i++)
+        weir_buf_printf(out, "%s%s", i > 0 ? " " : "",
+                        preprocess_chain_cost(entry->plan.chain, i).name);
+}
+
 static enum weir_status save_cost(struct weir_db *db, const struct dispatcher_entry *entry,
                                   struct dispatcher_cost *cost, struct weir_error *err)
 {
     size_t bytes = preprocess_chain_operators(entry->plan.chain) * sizeof(uint64_t);
+    const struct dispatcher_kept *kept = &cost->kept;
+    WEIR_AUTO_BUF names = {0};
+    print_kept(entry, &names);
     enum weir_status status =
         DB_RUN(db, Q_cost_save, NULL, err, DB_I64(entry->number), DB_I64(cost->session),
                DB_I64(cost->cpu_ns), DB_I64(cost->bytes_read), DB_I64(cost->bytes_sent),
                DB_BYTES(weir_bytes(cost->operator_ns, bytes)),
-               DB_BYTES(weir_bytes(cost->operator_bytes, bytes)));
+               DB_BYTES(weir_bytes(cost->operator_bytes, bytes)), DB_I64(kept->key),
+               DB_TEXT(weir_buf_text(&names)), DB_I64(kept->hits), DB_I64(kept->misses),
+               DB_I64(kept->damaged), DB_I64(kept->made_ns), DB_I64(kept->read_ns));
     if (status == WEIR_OK)
         cost->unsaved = false;
     return status;

@@ -62,5 +62,9 @@ enum weir_status preprocess_store_plan_save(struct weir_db *db, const struct wei
 /* Stores the time since anybody asked for the job. */
 enum weir_status preprocess_store_silent(struct weir_db *db, const struct dispatcher_entry *entry,
                                          struct weir_error *err) WEIR_MUST_USE;
+/* Says what came of the rows that are kept, over all jobs; columns in the arena. */
+enum weir_status preprocess_store_kept(struct weir_db *db, struct weir_arena *arena,
+                                       struct msg_cache_is *ret_answer,
+                                       struct weir_error *err) WEIR_MUST_USE;
 
 #endif

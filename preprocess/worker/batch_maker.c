@@ -74,6 +74,11 @@ int64_t preprocess_batch_maker_read_ns(const struct batch_maker *maker)
     return maker->read_ns;
 }
 
+struct kept_tally preprocess_batch_maker_kept(const struct batch_maker *maker)
+{
+    return maker->known.tally;
+}
+
 const char *preprocess_batch_maker_reason(const struct batch_maker *maker)
 {
     return maker->reason;

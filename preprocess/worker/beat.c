@@ -79,6 +79,8 @@ struct costs {
     size_t jobs, operators, failures;
     uint64_t *job, *bytes_read, *bytes_sent, *shared, *operators_of, *failures_of;
     int64_t *cpu_ns, *read_ns, *queued_ns;
+    uint64_t *kept_key, *kept_hits, *kept_misses, *kept_damaged;
+    int64_t *kept_ns;
     const char **reason;
     int64_t *operator_ns;
     uint64_t *operator_taken, *operator_bytes, *operator_rows, *operator_kept;
@@ -100,6 +102,11 @@ static struct costs costs_with_room(struct weir_arena *arena)
         .cpu_ns = weir_arena_alloc(arena, rows),
         .read_ns = weir_arena_alloc(arena, rows),
         .queued_ns = weir_arena_alloc(arena, rows),
+        .kept_key = weir_arena_alloc(arena, rows),
+        .kept_hits = weir_arena_alloc(arena, rows),
+        .kept_misses = weir_arena_alloc(arena, rows),
+        .kept_damaged = weir_arena_alloc(arena, rows),
+        .kept_ns = weir_arena_alloc(arena, rows),
         .reason = weir_arena_alloc(arena, rows),
         .operator_ns = weir_arena_alloc(arena, operators),
         .operator_taken = weir_arena_alloc(arena, operators),
@@ -138,10 +145,20 @@ static void add_failures(const struct failures *failures, struct costs *costs)
     }
 }
 
+static void add_kept(const struct worker_job *job, struct costs *costs)
+{
+    costs->kept_key[costs->jobs] = job->worker->kept != NULL ? job->plan.kept_key : 0;
+    costs->kept_hits[costs->jobs] = job->kept.hits;
+    costs->kept_misses[costs->jobs] = job->kept.misses;
+    costs->kept_damaged[costs->jobs] = job->kept.damaged;
+    costs->kept_ns[costs->jobs] = job->kept.read_ns;
+}
+
 static void add_job(const struct worker_job *job, struct costs *costs)
 {
     add_operators(job, costs);
     add_failures(&job->failures, costs);
+    add_kept(job, costs);
     size_t at = costs->jobs++;
     costs->job[at] = job->number;
     costs->bytes_read[at] = job->bytes_read;
@@ -168,6 +185,11 @@ static void add_costs(const struct worker *worker, struct weir_arena *arena,
     beat->stat_shared = (struct weir_u64s){costs.shared, costs.jobs};
     beat->stat_read_ns = (struct weir_i64s){costs.read_ns, costs.jobs};
     beat->stat_queued_ns = (struct weir_i64s){costs.queued_ns, costs.jobs};
+    beat->stat_kept_keys = (struct weir_u64s){costs.kept_key, costs.jobs};
+    beat->stat_kept_hits = (struct weir_u64s){costs.kept_hits, costs.jobs};
+    beat->stat_kept_misses = (struct weir_u64s){costs.kept_misses, costs.jobs};
+    beat->stat_kept_damaged = (struct weir_u64s){costs.kept_damaged, costs.jobs};
+    beat->stat_kept_ns = (struct weir_i64s){costs.kept_ns, costs.jobs};
     beat->stat_reasons = (struct weir_strs){costs.reason, costs.jobs};
     beat->stat_operators = (struct weir_u64s){costs.operators_of, costs.jobs};
     beat->stat_operator_ns = (struct weir_i64s){costs.operator_ns, costs.operators};

@@ -95,6 +95,11 @@ void preprocess_kept_wipe(struct kept *kept)
     kept->scan_ms = 0;
 }
 
+uint64_t preprocess_kept_damaged(const struct kept *kept)
+{
+    return kept->store.damaged;
+}
+
 /* The first job that keeps rows has the folder made, and looked at. */
 static bool begin(struct kept *kept)
 {

@@ -22,6 +22,9 @@ void preprocess_kept_on_erasure(struct kept *kept);
 /* Releases all memory and mappings. */
 void preprocess_kept_wipe(struct kept *kept);
 
+/* Returns the number of segments that were found damaged so far. */
+uint64_t preprocess_kept_damaged(const struct kept *kept);
+
 /* ---- a batch ---- */
 
 /* Finds the rows of samples; ret_places as in preprocess_kept_store_find(). False: nothing is kept of this key. */

@@ -1,12 +1,23 @@
 /* The rows of a batch that are kept: see kept_rows.h. */
 #include "preprocess/worker/kept_rows.h"
 
+#include "core/base/clock.h"
+
 void preprocess_kept_rows_fini(struct kept_rows *known)
 {
     weir_buf_fini(&known->ids);
     weir_buf_fini(&known->places);
     weir_buf_fini(&known->is_known);
     *known = (struct kept_rows){0};
+}
+
+void preprocess_kept_tally_add(struct kept_tally *sum, const struct kept_tally *before,
+                               const struct kept_tally *after)
+{
+    sum->hits += after->hits - before->hits;
+    sum->misses += after->misses - before->misses;
+    sum->damaged += after->damaged - before->damaged;
+    sum->read_ns += after->read_ns - before->read_ns;
 }
 
 void preprocess_kept_rows_begin(struct kept_rows *known, struct kept *kept, uint64_t key,
@@ -33,10 +44,23 @@ static struct kept_place place_of(const struct kept_rows *known, size_t row)
     return places[known->rows->samples[row]];
 }
 
+/* The clock is read for one row of so many, which stands for them. */
+enum { LOADS_PER_CLOCK = 16 };
+
+static bool load_timed(struct kept_rows *known, size_t row, struct weir_bytes *ret_row)
+{
+    int64_t begun_ns = weir_now_ns();
+    bool is_good = preprocess_kept_load(known->kept, place_of(known, row), ret_row);
+    known->tally.read_ns += LOADS_PER_CLOCK * (weir_now_ns() - begun_ns);
+    return is_good;
+}
+
 static bool load(void *owner, size_t row, struct weir_bytes *ret_row)
 {
     struct kept_rows *known = owner;
-    return preprocess_kept_load(known->kept, place_of(known, row), ret_row);
+    return known->loads++ % LOADS_PER_CLOCK == 0
+               ? load_timed(known, row, ret_row)
+               : preprocess_kept_load(known->kept, place_of(known, row), ret_row);
 }
 
 static bool are_records(const struct kept_rows *known)
@@ -106,6 +130,13 @@ void preprocess_kept_rows_place(struct kept_rows *known, const struct rows *rows
 
 void preprocess_kept_rows_settle(struct kept_rows *known, bool is_good)
 {
-    if (known->is_used)
-        preprocess_kept_settle(known->kept, is_good);
+    if (!known->is_used)
+        return;
+    preprocess_kept_settle(known->kept, is_good);
+    known->tally.damaged += preprocess_kept_damaged(known->kept) - known->damaged_seen;
+    known->damaged_seen = preprocess_kept_damaged(known->kept);
+    for (size_t i = 0; is_good && i < known->rows->count; i++) {
+        known->tally.hits += known->is_known.at[i];
+        known->tally.misses += !known->is_known.at[i];
+    }
 }

@@ -6,6 +6,13 @@
 #include "preprocess/worker/kept.h"
 #include "preprocess/worker/rows.h"
 
+/* Use of rows that are kept, so far. */
+struct kept_tally {
+    uint64_t hits, misses;
+    uint64_t damaged; /* segments: each counts for the batch that came next */
+    int64_t read_ns;  /* of the hits, by the clock */
+};
+
 /* Zeroed is none. */
 struct kept_rows {
     struct kept *kept;
@@ -15,11 +22,17 @@ struct kept_rows {
     struct weir_buf places;   /* struct kept_place, by the place in the batch */
     struct weir_buf is_known; /* u8, by the row */
     const struct rows *rows;
-    uint64_t spared_bytes; /* of payload, which count as if they had been read */
-    struct chain_kept use; /* for the chain */
+    uint64_t spared_bytes;   /* of payload, which count as if they had been read */
+    struct chain_kept use;   /* for the chain */
+    struct kept_tally tally; /* of all batches */
+    uint64_t loads;
+    uint64_t damaged_seen; /* segments that are in a tally */
 };
 
 void preprocess_kept_rows_fini(struct kept_rows *known);
+/* Adds what `after` has more than `before`. */
+void preprocess_kept_tally_add(struct kept_tally *sum, const struct kept_tally *before,
+                               const struct kept_tally *after);
 /* Finds the rows of the samples of a batch. `kept` may be NULL, `key` 0. */
 void preprocess_kept_rows_begin(struct kept_rows *known, struct kept *kept, uint64_t key,
                                 const struct located_sample *samples, size_t count);

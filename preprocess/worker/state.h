@@ -56,6 +56,7 @@ struct worker_job {
     uint64_t bytes_read;
     uint64_t bytes_sent;
     uint64_t shared; /* batches that were found made for another job */
+    struct kept_tally kept;
     struct worker_spent operators[CHAIN_OPERATORS_MAX]; /* by plans that were closed since */
     char reason[BATCH_MAKER_REASON_MAX];                /* why the first sample failed */
     char problem[WEIR_ERROR_TEXT_MAX];                  /* why no plan could be made; "": one was */

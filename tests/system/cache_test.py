@@ -100,7 +100,11 @@ def test_batches_are_the_same_whatever_becomes_of_the_cache():
     assert first["rows"] < EPOCHS * (3 * EVERY + 2 * EVERY + EVERY), plan
     stock = json.loads(lab.weir("cache", "--json"))
     assert stock["rows"] >= ROWS // 2 and stock["bytes"] == len(kept(lab)) and stock["damaged"] == 0, stock
-    assert "last used" in lab.weir("cache")
+    assert "last used" in lab.weir("cache") and "csv_fields clamp" in lab.weir("cache")
+    (kind,) = stock["kept"]
+    assert kind["rows"] == stock["rows"] and kind["hits"] + kind["misses"] >= 2 * EPOCHS * ROWS, stock
+    assert kind["hits"] > 0 and kind["saved_seconds"] != 0 and kind["since"] <= kind["last_use"], stock
+    assert plan["kept"]["hits"] + plan["kept"]["misses"] == EPOCHS * ROWS and plan["kept"]["damaged"] == 0, plan
     lab.weir("cache", "drop")
     assert not segments(lab) and "nothing is kept" in lab.weir("cache")
     lab.remove()
