@@ -74,7 +74,7 @@ int64_t preprocess_batch_maker_read_ns(const struct batch_maker *maker)
     return maker->read_ns;
 }
 
-struct kept_tally preprocess_batch_maker_kept(const struct batch_maker *maker)
+struct kept_tally preprocess_batch_maker_kept_use(const struct batch_maker *maker)
 {
     return maker->known.tally;
 }

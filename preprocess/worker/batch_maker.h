@@ -57,7 +57,7 @@ uint64_t preprocess_batch_maker_bytes_read(const struct batch_maker *maker);
 /* Time spent on that, by the clock. */
 int64_t preprocess_batch_maker_read_ns(const struct batch_maker *maker);
 /* Rows that were kept, as far as batches used them so far. */
-struct kept_tally preprocess_batch_maker_kept(const struct batch_maker *maker);
+struct kept_tally preprocess_batch_maker_kept_use(const struct batch_maker *maker);
 /* Returns the first sample of the newest batch that failed, with its place (the end of a long path) and the reason; ""
  * when none did. */
 const char *preprocess_batch_maker_reason(const struct batch_maker *maker);

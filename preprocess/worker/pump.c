@@ -238,7 +238,7 @@ static void make(struct worker *worker, const struct worker_make *what)
     int64_t before_ns = weir_cpu_thread_ns();
     uint64_t before_bytes = preprocess_batch_maker_bytes_read(worker->batch_maker);
     int64_t before_read_ns = preprocess_batch_maker_read_ns(worker->batch_maker);
-    struct kept_tally before_kept = preprocess_batch_maker_kept(worker->batch_maker);
+    struct kept_tally before_kept = preprocess_batch_maker_kept_use(worker->batch_maker);
     if (lease->attempt == 0)
         status =
             preprocess_batch_maker_fold(worker->batch_maker, &request, &source.task->partial, &err);
@@ -253,7 +253,7 @@ static void make(struct worker *worker, const struct worker_make *what)
     preprocess_sharing_charge(&sharing, weir_cpu_thread_ns() - before_ns);
     job->bytes_read += preprocess_batch_maker_bytes_read(worker->batch_maker) - before_bytes;
     job->read_ns += preprocess_batch_maker_read_ns(worker->batch_maker) - before_read_ns;
-    struct kept_tally kept = preprocess_batch_maker_kept(worker->batch_maker);
+    struct kept_tally kept = preprocess_batch_maker_kept_use(worker->batch_maker);
     preprocess_kept_tally_add(&job->kept, &before_kept, &kept);
     if (status == WEIR_TIMEOUT)
         return; /* the next round goes on with it */

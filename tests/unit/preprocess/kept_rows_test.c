@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -89,7 +90,7 @@ static bool make_batch(struct lab *lab, bool is_good)
 static void hits_and_misses_are_those_of_good_batches(void **state)
 {
     struct lab *lab = *state;
-    WEIR_AUTO_FREE char *path = write_segment(lab);
+    free(write_segment(lab));
     assert_true(make_batch(lab, true));
     assert_int_equal(lab->known.tally.hits, KEPT);
     assert_int_equal(lab->known.tally.misses, ROWS - KEPT);
