@@ -64,6 +64,34 @@ static void put_share(const json_t *share, struct cli_page *page)
                  (long long)cli_number(share, "runs"), (long long)cli_number(share, "batches"));
 }
 
+static void show_choice(const json_t *keeping, struct cli_page *page)
+{
+    static const struct cli_column COLUMNS[] = {
+        {"rows kept after", CLI_TEXT, .key = "after", .absent = "(none)"},
+        {"expected s", CLI_HUNDREDTHS, .key = "seconds"},
+        {"bytes", CLI_BYTES, .key = "bytes"},
+        {"chosen", CLI_FLAG, .key = "chosen"},
+    };
+    if (strcmp(cli_text(keeping, "state"), "auto") == 0) {
+        cli_show_table(page, json_object_get(keeping, "alternatives"), COLUMNS,
+                       WEIR_COUNT(COLUMNS));
+        cli_line(page,
+                 "of %.0f rows, %.1f uses each from then on, %.0f %% there already; a byte takes "
+                 "%.2f ns to write, %.2f ns to read, %.2f ns past the page cache",
+                 cli_real(keeping, "rows"), cli_real(keeping, "uses"),
+                 PERCENT * cli_real(keeping, "present"), cli_real(keeping, "write_ns_per_byte"),
+                 cli_real(keeping, "warm_ns_per_byte"), cli_real(keeping, "cold_ns_per_byte"));
+    } else if (strcmp(cli_text(keeping, "state"), "measuring") == 0) {
+        cli_line(page, "%s", cli_text(keeping, "why"));
+    }
+    if (cli_text(keeping, "scale_never")[0] != '\0')
+        cli_line(page,
+                 "with `scale: never`, what %s makes could be kept: %.0f %% of the operators' time "
+                 "is spent up to there",
+                 cli_text(keeping, "scale_never"),
+                 PERCENT * cli_real(keeping, "scale_never_share"));
+}
+
 static void show_kept(const json_t *kept, struct cli_page *page)
 {
     if (!json_is_object(kept))
@@ -96,6 +124,7 @@ void cli_render_plan(const json_t *answer, struct cli_page *page)
     if (cli_text(answer, "kept_after")[0] != '\0')
         cli_line(page, "rows are kept after %s, which nothing passes: see weir cache",
                  cli_text(answer, "kept_after"));
+    show_choice(json_object_get(answer, "keeping"), page);
     show_kept(json_object_get(answer, "kept"), page);
     if (cli_number(answer, "tried") > 0)
         cli_line(page, "%lld beginnings of orders were looked at%s: the best promises %.1f %% less",

@@ -346,6 +346,7 @@ static void open_job(struct run *run)
 {
     const struct orchestrator_quota quota =
         orchestrator_quota_of(&run->runs->sharing, run->outline.config->name);
+    const struct run_foresight foresight = orchestrator_run_foresee(run);
     WEIR_AUTO_FREE char *set_path = weir_path_in(run->context->data_dir, run->set_path);
     struct msg_job_open message = {
         .job = (uint64_t)run->number,
@@ -363,6 +364,8 @@ static void open_job(struct run *run)
         .ranks = orchestrator_run_ranks(run),
         .token = run->token,
         .tables = weir_buf_view(&run->tables),
+        .later = foresight.later,
+        .seen = foresight.seen,
     };
     weir_rpc_call(run->context->dispatcher, MSG_job_open, &message, ORCHESTRATOR_REQUEST_MS,
                   on_job_opened, run);

@@ -38,7 +38,7 @@ static void append_digest(const struct msg_job_is *job, struct weir_buf *out)
     weir_buf_printf(out, ",\"digests\":%" PRIu64 ",\"digest\":\"%s\"", job->digests, text);
 }
 
-/* Puts the event of a run in which the order of the operators, or their place, has changed. */
+/* Puts the event of a run in which the order of the operators, their place, or that of kept rows has changed. */
 static enum weir_status put_plan_changed(const struct run *run, const struct msg_job_is *job,
                                          struct weir_error *err)
 {
@@ -52,7 +52,8 @@ static enum weir_status put_plan_changed(const struct run *run, const struct msg
         JSON_FIELDS(JSON_NUMBER("run", run->number), JSON_TEXT("state", job->plan_state),
                     JSON_NEW("order", orchestrator_json_texts(job->plan_order)),
                     JSON_DOUBLE("promised", job->plan_promised),
-                    JSON_NEW("in_trainers", orchestrator_json_texts(last))),
+                    JSON_NEW("in_trainers", orchestrator_json_texts(last)),
+                    JSON_TEXT_OR_NULL("kept_after", job->plan_kept_after)),
         err);
 }
 

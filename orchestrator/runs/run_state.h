@@ -57,6 +57,12 @@ struct run {
     char *metrics; /* as the trainer last said, a JSON object; NULL: nothing */
 };
 
+/* The future of the samples of a training, as far as it can be foretold. */
+struct run_foresight {
+    double later; /* trainings after it that a sample is expected to be in, on average */
+    double seen;  /* share of its set that the training before it had */
+};
+struct run_foresight orchestrator_run_foresee(const struct run *run);
 /* Steps, each begun again from the front after trouble that may pass. */
 void orchestrator_run_begin(void *owner);
 void orchestrator_run_audit(struct run *run);

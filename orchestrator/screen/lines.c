@@ -126,6 +126,8 @@ static void plan_changed(const json_t *event, struct weir_buf *out)
     if (json_array_size(in_trainers) > 0)
         weir_buf_append_text(out, "; in trainers:");
     names(in_trainers, out);
+    if (text_of(event, "kept_after")[0] != '\0')
+        weir_buf_printf(out, "; rows are kept after %s", text_of(event, "kept_after"));
 }
 
 static void batches_shared(const json_t *event, struct weir_buf *out)

@@ -17,7 +17,9 @@ static bool is_whole(const struct msg_plan_is *plan)
     }
     return plan->order.count == count && plan->written.count == count && plan->ns.count == count &&
            plan->taken.count == count && plan->made.count == count && plan->rows.count == count &&
-           plan->kept.count == count && plan->fused.count == count && plan->sunk <= count;
+           plan->kept.count == count && plan->fused.count == count && plan->sunk <= count &&
+           plan->keep_ns.count == plan->keep_cuts.count &&
+           plan->keep_bytes.count == plan->keep_cuts.count;
 }
 
 /* Place at which an operator would run before anything was measured. */
@@ -137,6 +139,45 @@ static json_t *share_json(const struct msg_plan_is *plan)
                        JSON_NUMBER("batches", plan->shared_batches));
 }
 
+static const struct state KEEPING[] = {
+    {"none", "nothing is kept: plan.cache does not ask for it"},
+    {"after", "plan.cache says after which operator rows are kept"},
+    {"once", "nothing is kept: only trainings use a sample more than once"},
+    {"measuring", "nothing is kept until the operators and the disk are measured"},
+    {"auto", "chosen by what was measured"},
+};
+
+static json_t *alternatives_json(const struct msg_plan_is *plan)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < plan->keep_cuts.count; i++) {
+        uint64_t cut = plan->keep_cuts.at[i];
+        json_array_append_new(
+            list, JSON_FIELDS(JSON_NEW("after", cut > 0 && cut <= plan->operators.count
+                                                    ? json_string(plan->operators.at[cut - 1])
+                                                    : json_null()),
+                              JSON_DOUBLE("seconds", (double)plan->keep_ns.at[i] / NS_PER_SECOND),
+                              JSON_NUMBER("bytes", plan->keep_bytes.at[i]),
+                              JSON_FLAG("chosen", cut == plan->cut)));
+    }
+    return list;
+}
+
+/* The place at which rows are kept, and numbers that it was chosen by. */
+static json_t *keeping_json(const struct msg_plan_is *plan)
+{
+    return JSON_FIELDS(
+        JSON_TEXT("state", plan->keep),
+        JSON_TEXT("why", why(KEEPING, WEIR_COUNT(KEEPING), plan->keep)),
+        JSON_NEW("alternatives", alternatives_json(plan)), JSON_DOUBLE("rows", plan->keep_rows),
+        JSON_DOUBLE("uses", plan->keep_uses), JSON_DOUBLE("present", plan->keep_present),
+        JSON_DOUBLE("write_ns_per_byte", plan->keep_write_ns),
+        JSON_DOUBLE("warm_ns_per_byte", plan->keep_warm_ns),
+        JSON_DOUBLE("cold_ns_per_byte", plan->keep_cold_ns),
+        JSON_NUMBER("budget", plan->keep_budget), JSON_TEXT_OR_NULL("scale_never", plan->keep_asks),
+        JSON_DOUBLE("scale_never_share", plan->keep_share));
+}
+
 /* The use that the job has made of rows that are kept; null without any. */
 static json_t *kept_use(const struct msg_plan_is *plan)
 {
@@ -152,12 +193,12 @@ json_t *orchestrator_plan_json(const char *pipeline, int64_t run, const struct m
 {
     if (!is_whole(plan))
         return NULL;
-    return JSON_FIELDS(JSON_TEXT("pipeline", pipeline), JSON_NUMBER("run", run),
-                       JSON_TEXT("state", plan->state),
-                       JSON_TEXT("why", why(STATES, WEIR_COUNT(STATES), plan->state)),
-                       JSON_DOUBLE("promised", plan->promised), JSON_DOUBLE("saved", plan->saved),
-                       JSON_NUMBER("tried", plan->tried), JSON_FLAG("all_orders", plan->is_best),
-                       JSON_NEW("kept_after", kept_after(plan)), JSON_NEW("kept", kept_use(plan)),
-                       JSON_NEW("place", place_json(plan)), JSON_NEW("share", share_json(plan)),
-                       JSON_NEW("operators", operators_json(plan)));
+    return JSON_FIELDS(
+        JSON_TEXT("pipeline", pipeline), JSON_NUMBER("run", run), JSON_TEXT("state", plan->state),
+        JSON_TEXT("why", why(STATES, WEIR_COUNT(STATES), plan->state)),
+        JSON_DOUBLE("promised", plan->promised), JSON_DOUBLE("saved", plan->saved),
+        JSON_NUMBER("tried", plan->tried), JSON_FLAG("all_orders", plan->is_best),
+        JSON_NEW("kept_after", kept_after(plan)), JSON_NEW("kept", kept_use(plan)),
+        JSON_NEW("keeping", keeping_json(plan)), JSON_NEW("place", place_json(plan)),
+        JSON_NEW("share", share_json(plan)), JSON_NEW("operators", operators_json(plan)));
 }

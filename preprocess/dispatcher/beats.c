@@ -207,7 +207,7 @@ static void list_leases(const struct dispatcher_entry *entry, const struct dispa
 }
 
 /* Tells the worker which order the operators of a job have by now. */
-static void list_plan(struct dispatcher *dispatcher, const struct dispatcher_entry *entry)
+static void list_plan(struct dispatcher *dispatcher, struct dispatcher_entry *entry)
 {
     struct dispatcher_orders *orders = &dispatcher->orders;
     if (orders->planned == DISPATCHER_ORDERS_MAX)
@@ -299,6 +299,7 @@ void preprocess_dispatcher_on_worker_beat(void *state, struct weir_request *requ
         worker->leases = (uint32_t)beat->jobs.count;
         worker->wiped = beat->wiped;
         worker->route = request->route;
+        preprocess_plans_hear_disk(&dispatcher->plans, beat);
         note_costs(dispatcher, beat, worker);
         take_fits(dispatcher, beat);
         lease_jobs(dispatcher, &visit, beat, request->arena);

@@ -1,6 +1,7 @@
 /* One job as the dispatcher keeps it. */
 #include "preprocess/dispatcher/entry.h"
 
+#include "core/base/log.h"
 #include "core/base/memory.h"
 
 #include <stdio.h>
@@ -11,6 +12,7 @@ enum {
     EXPECT_PIECE = 1 << 20, /* samples whose fingerprints are added at a time: some milliseconds */
     COSTS_MAX = 2 * POOL_CREW, /* rows that are worth no folding */
     SHARE_MAX = 1000,
+    LATER_MAX = 1000, /* trainings */
 };
 
 /* Partial fits that may wait at the same time. */
@@ -52,6 +54,8 @@ static struct dispatcher_entry *entry_new(const struct msg_job_open *open)
     entry->epochs = open->epochs;
     entry->ranks = open->ranks > 0 ? open->ranks : 1;
     entry->seed = open->seed;
+    entry->later = open->later >= 0 && open->later <= LATER_MAX ? open->later : 0;
+    entry->seen = open->seen >= 0 && open->seen <= 1 ? open->seen : 0;
     entry->quota = preprocess_dispatcher_quota_of(open);
     return entry;
 }
@@ -93,6 +97,7 @@ void preprocess_entry_free(struct dispatcher_entry *entry)
     free(entry->partials);
     if (entry->job.ranks != NULL)
         preprocess_job_fini(&entry->job);
+    preprocess_chain_free(entry->divided);
     preprocess_plan_close(&entry->plan);
     weir_buf_fini(&entry->config);
     weir_buf_fini(&entry->tables);
@@ -352,7 +357,25 @@ static void add_cost(struct dispatcher_cost *total, const struct dispatcher_cost
 
 size_t preprocess_entry_cut(const struct dispatcher_entry *entry)
 {
-    return preprocess_chain_cut_at(entry->plan.chain);
+    return preprocess_chain_cut_at(preprocess_entry_chain(entry));
+}
+
+const struct chain *preprocess_entry_chain(const struct dispatcher_entry *entry)
+{
+    return entry->divided != NULL ? entry->divided : entry->plan.chain;
+}
+
+bool preprocess_entry_divide(struct dispatcher_entry *entry, size_t cut)
+{
+    struct weir_error err;
+    preprocess_chain_free(entry->divided);
+    entry->divided = NULL;
+    if (cut == 0 ||
+        preprocess_chain_cut_after(entry->plan.chain, cut, &entry->divided, &err) == WEIR_OK)
+        return true;
+    weir_log(WEIR_LOG_WARN, "rows cannot be kept", "job=%lu reason=\"%s\"", entry->number,
+             err.text);
+    return false;
 }
 
 double preprocess_kept_saved_ns(const struct dispatcher_kept *kept)

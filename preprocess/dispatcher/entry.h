@@ -70,7 +70,12 @@ struct dispatcher_entry {
     size_t crew;       /* first slot of the workers that serve it (pool.h), of a pool … */
     size_t crew_count; /* … of so many slots */
 
+    double later; /* trainings after this one that a sample is expected to be in */
+    double seen;  /* share of the set that the training before it had */
+
     struct preprocess_plan plan;
+    struct chain *divided;       /* the operators with the cut that was chosen; NULL: none was */
+    bool is_kept_chosen;         /* the choice of that has been looked at for this job */
     struct weir_digest plan_key; /* of the plan that it shares with others (plans.h) … */
     uint32_t plan_changes;       /* … and how often that had changed when the job began */
     struct dispatcher_job job;
@@ -121,6 +126,10 @@ void preprocess_entry_fit(struct dispatcher_entry *entry, const struct preproces
  * before preprocess_job_fitted(). When it cannot be made, entry->failure says why. */
 bool preprocess_entry_finish_fit(struct dispatcher_entry *entry);
 
+/* The operators as workers run them, but for order and place: those of the plan, with a cut where one was chosen. */
+const struct chain *preprocess_entry_chain(const struct dispatcher_entry *entry);
+/* Has rows be kept after so many operators, as written; 0: after none. False: they cannot be, and none are. */
+bool preprocess_entry_divide(struct dispatcher_entry *entry, size_t cut);
 /* Returns the number of operators before the place at which rows are kept; 0: none are. */
 size_t preprocess_entry_cut(const struct dispatcher_entry *entry);
 /* Returns the nanoseconds that hits have saved: what making them would have cost, as the misses did, less reading. */

@@ -122,7 +122,7 @@ static void add_costs(const struct dispatcher_entry *entry, struct weir_arena *a
 }
 
 /* Says which order the operators have by now, if it is another one than when the job began. */
-static void add_plan(struct dispatcher *dispatcher, const struct dispatcher_entry *entry,
+static void add_plan(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
                      struct weir_arena *arena, struct msg_job_is *answer)
 {
     struct msg_plan_is plan;
@@ -138,6 +138,7 @@ static void add_plan(struct dispatcher *dispatcher, const struct dispatcher_entr
     answer->plan_order = (struct weir_strs){names, plan.order.count};
     answer->plan_promised = plan.promised;
     answer->plan_sunk = plan.sunk;
+    answer->plan_kept_after = plan.cut > 0 ? plan.operators.at[plan.cut - 1] : "";
 }
 
 static const char *state_name(const struct dispatcher_entry *entry)
@@ -232,7 +233,7 @@ static void look_at_problem(struct dispatcher_entry *entry)
 }
 
 /* Adds the plan: workers keep to what the file says until something has changed. */
-static void add_order(struct dispatcher *dispatcher, const struct dispatcher_entry *entry,
+static void add_order(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
                       struct weir_arena *arena, struct msg_job_described *answer)
 {
     const struct planning *planning =
@@ -244,6 +245,7 @@ static void add_order(struct dispatcher *dispatcher, const struct dispatcher_ent
     answer->order = (struct weir_u32s){order, planning->changes > 0 ? count : 0};
     answer->plan_changes = planning->changes;
     answer->sunk = preprocess_plans_sunk(entry, planning);
+    answer->cut = entry->divided != NULL ? preprocess_entry_cut(entry) : 0;
 }
 
 static void on_job_describe(void *state, struct weir_request *request)

@@ -36,7 +36,7 @@ static enum weir_status check_cut(const struct weir_yaml_node *root, struct plan
 {
     struct preprocess_options options;
     enum weir_status status = preprocess_options_read(root, &options, err);
-    return status == WEIR_OK ? preprocess_plan_cut(&options.plan, &planned->chain, err) : status;
+    return status == WEIR_OK ? preprocess_plan_cut(&options.plan, 0, &planned->chain, err) : status;
 }
 
 /* Refuses operators that would be fitted again, on another set, amidst a training. */

@@ -1,5 +1,5 @@
 /* See plans.h. */
-#include "preprocess/dispatcher/plans.h"
+#include "preprocess/dispatcher/plans_keep.h"
 #include "preprocess/dispatcher/store.h"
 
 #include "core/base/log.h"
@@ -20,50 +20,84 @@ static struct plans_row *row_of(struct plans *plans, const struct weir_digest *k
     return row;
 }
 
-/* A plan is no more than advice: without the stored one it is measured anew. */
-static void take_up(const struct plans *plans, const struct dispatcher_entry *entry,
-                    struct planning *planning)
+static bool can_run(const struct dispatcher_entry *entry, const struct planning *planning)
 {
     struct weir_error err;
+    WEIR_AUTO(chain) chain = NULL;
+    return preprocess_chain_reorder(preprocess_entry_chain(entry), planning->order, ALGEBRA_EXACTLY,
+                                    &chain, &err) == WEIR_OK;
+}
+
+/* A plan is no more than advice: without the stored one it is measured anew. */
+static void take_up(const struct plans *plans, struct dispatcher_entry *entry,
+                    struct plans_row *row)
+{
+    struct weir_error err;
+    struct planning stored = row->planning;
     size_t operators = preprocess_chain_operators(entry->plan.chain);
-    if (preprocess_store_plan_load(plans->db, &entry->plan_key, operators, planning, &err) !=
-        WEIR_OK)
+    if (preprocess_store_plan_load(plans->db, &entry->plan_key, operators, &stored, &row->keeping,
+                                   &err) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "plan not taken up, measuring anew", "job=%lu reason=\"%s\"",
                  entry->number, err.text);
-    if (planning->placement.sunk > preprocess_chain_sinkable(entry->plan.chain, planning->order))
-        planning->placement = (struct placement){0};
+    if (!preprocess_entry_divide(entry, row->keeping.choice.cut))
+        row->keeping = (struct keeping){0};
+    if (row->planning.state != PLANNING_FIXED && can_run(entry, &stored))
+        row->planning = stored;
+    if (row->planning.placement.sunk >
+        preprocess_chain_sinkable(preprocess_entry_chain(entry), row->planning.order))
+        row->planning.placement = (struct placement){0};
 }
 
 static void save(const struct plans *plans, const struct dispatcher_entry *entry,
-                 const struct planning *planning)
+                 const struct plans_row *row)
 {
     struct weir_error err;
     size_t operators = preprocess_chain_operators(entry->plan.chain);
-    if (preprocess_store_plan_save(plans->db, &entry->plan_key, operators, planning, &err) !=
-        WEIR_OK)
+    if (preprocess_store_plan_save(plans->db, &entry->plan_key, operators, &row->planning,
+                                   &row->keeping, &err) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "plan not stored", "job=%lu reason=\"%s\"", entry->number,
                  err.text);
 }
 
-struct planning *preprocess_plans_of(struct plans *plans, const struct dispatcher_entry *entry,
-                                     int64_t now_ms)
+static struct plans_row *row_for(struct plans *plans, struct dispatcher_entry *entry,
+                                 int64_t now_ms)
 {
     struct plans_row *row = row_of(plans, &entry->plan_key);
     if (row->used_ms < 0) {
         bool is_fixed = entry->plan.options.plan.order == PREPROCESS_AS_WRITTEN;
         row->key = entry->plan_key;
         preprocess_planning_begin(&row->planning, entry->plan.chain, is_fixed);
-        if (!is_fixed)
-            take_up(plans, entry, &row->planning);
+        take_up(plans, entry, row);
     }
     row->used_ms = now_ms;
-    return &row->planning;
+    if (preprocess_plans_keep(plans, entry, row, now_ms))
+        save(plans, entry, row);
+    return row;
+}
+
+struct planning *preprocess_plans_of(struct plans *plans, struct dispatcher_entry *entry,
+                                     int64_t now_ms)
+{
+    return &row_for(plans, entry, now_ms)->planning;
+}
+
+void preprocess_plans_hear_disk(struct plans *plans, const struct msg_worker_beat *beat)
+{
+    bool is_known = beat->keep_bytes == 0 || beat->keep_write_ns > 0;
+    if (!is_known)
+        return;
+    plans->has_disk = true;
+    plans->disk = (struct keeping_disk){.write_ns = beat->keep_write_ns,
+                                        .warm_ns = beat->keep_warm_ns,
+                                        .cold_ns = beat->keep_cold_ns,
+                                        .memory = (double)beat->keep_memory,
+                                        .budget = (double)beat->keep_bytes};
 }
 
 static void log_change(const struct dispatcher_entry *entry, const struct planning *planning)
 {
     WEIR_AUTO_BUF names = {0};
-    preprocess_chain_print_order(entry->plan.chain, planning->order, " ", &names);
+    preprocess_chain_print_order(preprocess_entry_chain(entry), planning->order, " ", &names);
     weir_log(WEIR_LOG_INFO, "order of operators changed", "job=%lu state=\"%s\" order=\"%s\"",
              entry->number, preprocess_planning_state_name(planning->state), weir_buf_text(&names));
 }
@@ -74,7 +108,7 @@ uint32_t preprocess_plans_sunk(const struct dispatcher_entry *entry,
     if (entry->plan.options.plan.place == PREPROCESS_POOL)
         return 0;
     return entry->plan.options.plan.place == PREPROCESS_HOST
-               ? (uint32_t)preprocess_chain_sinkable(entry->plan.chain, planning->order)
+               ? (uint32_t)preprocess_chain_sinkable(preprocess_entry_chain(entry), planning->order)
                : planning->placement.sunk;
 }
 
@@ -84,22 +118,23 @@ static void place(const struct dispatcher_entry *entry, struct planning *plannin
 {
     const struct placement *placement = &planning->placement;
     if (entry->plan.options.plan.place == PREPROCESS_PLACE_AUTO &&
-        preprocess_planning_place(planning, entry->plan.chain, transport, now_ms))
+        preprocess_planning_place(planning, preprocess_entry_chain(entry), transport, now_ms))
         weir_log(WEIR_LOG_INFO, "last operators left to trainers",
                  "job=%lu operators=%u saved_bytes=%.0f saved_ns=%.0f trainer_ns=%.0f",
                  entry->number, placement->sunk, placement->saved_bytes, placement->saved_ns,
                  placement->host_ns);
 }
 
-void preprocess_plans_note(struct plans *plans, const struct dispatcher_entry *entry,
-                           const struct plans_spent *spent, int64_t now_ms)
+/* Returns false where they are not known: spent before this dispatcher, which has not kept the rows. */
+static bool costs_of(const struct dispatcher_entry *entry, const struct plans_spent *spent,
+                     struct plans_costs *ret_costs)
 {
     const struct dispatcher_cost *before = spent->before, *now = spent->now;
-    struct ordering_cost costs[CHAIN_OPERATORS_MAX];
-    for (size_t i = 0; i < preprocess_chain_operators(entry->plan.chain); i++) {
+    ret_costs->read_ns = (double)(now->read_ns - before->read_ns);
+    for (size_t i = 0; i < preprocess_chain_operators(preprocess_entry_chain(entry)); i++) {
         if (before->operator_rows[i] == 0 && before->operator_ns[i] > 0)
-            return; /* of before this dispatcher: rows were not kept */
-        costs[i] = (struct ordering_cost){
+            return false;
+        ret_costs->of[i] = (struct ordering_cost){
             .ns = (double)(now->operator_ns[i] - before->operator_ns[i]),
             .taken = (double)(now->operator_taken[i] - before->operator_taken[i]),
             .made = (double)(now->operator_bytes[i] - before->operator_bytes[i]),
@@ -107,14 +142,25 @@ void preprocess_plans_note(struct plans *plans, const struct dispatcher_entry *e
             .kept = (double)(now->operator_kept[i] - before->operator_kept[i]),
         };
     }
-    struct planning *planning = preprocess_plans_of(plans, entry, now_ms);
+    return true;
+}
+
+void preprocess_plans_note(struct plans *plans, struct dispatcher_entry *entry,
+                           const struct plans_spent *spent, int64_t now_ms)
+{
+    struct plans_costs costs;
+    if (!costs_of(entry, spent, &costs))
+        return;
+    struct plans_row *row = row_for(plans, entry, now_ms);
+    struct planning *planning = &row->planning;
     uint32_t changes = planning->changes;
     enum planning_state state = planning->state;
-    if (preprocess_planning_add(planning, entry->plan.chain, costs, now_ms))
+    bool has_chosen = preprocess_plans_keep_note(plans, entry, row, &costs, now_ms);
+    if (preprocess_planning_add(planning, preprocess_entry_chain(entry), costs.of, now_ms))
         log_change(entry, planning);
     place(entry, planning, spent->transport, now_ms);
-    if (planning->state != state || planning->changes != changes)
-        save(plans, entry, planning);
+    if (has_chosen || planning->state != state || planning->changes != changes)
+        save(plans, entry, row);
 }
 
 /* ---- for people ---- */
@@ -158,19 +204,19 @@ static struct chain *running_chain(const struct dispatcher_entry *entry,
     struct weir_error err;
     WEIR_AUTO(chain) ordered = NULL;
     struct chain *running = NULL;
-    if (preprocess_chain_reorder(entry->plan.chain, planning->order, ALGEBRA_EXACTLY, &ordered,
-                                 &err) != WEIR_OK ||
+    if (preprocess_chain_reorder(preprocess_entry_chain(entry), planning->order, ALGEBRA_EXACTLY,
+                                 &ordered, &err) != WEIR_OK ||
         preprocess_chain_sink(ordered, preprocess_plans_sunk(entry, planning), &running, &err) !=
             WEIR_OK)
         return NULL;
     return running;
 }
 
-struct weir_u32s preprocess_plans_fusion(struct plans *plans, const struct dispatcher_entry *entry,
+struct weir_u32s preprocess_plans_fusion(struct plans *plans, struct dispatcher_entry *entry,
                                          int64_t now_ms, struct weir_arena *arena)
 {
     const struct planning *planning = preprocess_plans_of(plans, entry, now_ms);
-    size_t count = preprocess_chain_operators(entry->plan.chain);
+    size_t count = preprocess_chain_operators(preprocess_entry_chain(entry));
     uint32_t *fused = weir_arena_alloc(arena, (count + 1) * sizeof(*fused));
     WEIR_AUTO(chain) running = running_chain(entry, planning);
     for (size_t i = 0; i < count; i++)
@@ -190,7 +236,7 @@ static const char *why_there(const struct dispatcher_entry *entry, const struct 
     int option = entry->plan.options.plan.place;
     if (option != PREPROCESS_PLACE_AUTO)
         return option == PREPROCESS_POOL ? "pool" : "host";
-    if (preprocess_chain_sinkable(entry->plan.chain, planning->order) == 0)
+    if (preprocess_chain_sinkable(preprocess_entry_chain(entry), planning->order) == 0)
         return "none";
     if (placement->is_chosen)
         return placement->sunk > 0 ? "pays" : "dear";
@@ -227,11 +273,12 @@ static int64_t steps_ns(const struct dispatcher_entry *entry)
     return ns;
 }
 
-void preprocess_plans_show(struct plans *plans, const struct dispatcher_entry *entry,
-                           int64_t now_ms, struct weir_arena *arena, struct msg_plan_is *answer)
+void preprocess_plans_show(struct plans *plans, struct dispatcher_entry *entry, int64_t now_ms,
+                           struct weir_arena *arena, struct msg_plan_is *answer)
 {
-    const struct planning *planning = preprocess_plans_of(plans, entry, now_ms);
-    const struct chain *chain = entry->plan.chain;
+    const struct plans_row *row = row_for(plans, entry, now_ms);
+    const struct planning *planning = &row->planning;
+    const struct chain *chain = preprocess_entry_chain(entry);
     const struct ordering_choice *choice = &planning->choice;
     size_t count = preprocess_chain_operators(chain);
     const char **names = weir_arena_alloc(arena, (count + 1) * sizeof(*names));
@@ -259,6 +306,7 @@ void preprocess_plans_show(struct plans *plans, const struct dispatcher_entry *e
         .shared_batches = preprocess_entry_total(entry).shared,
     };
     add_kept(entry, answer);
+    preprocess_plans_keep_show(entry, &row->keeping, arena, answer);
     bool is_other = planning->state == PLANNING_TRYING || planning->state == PLANNING_CHANGED ||
                     planning->state == PLANNING_REVERTED;
     add_costs(is_other ? planning->before : planning->costs, count, arena, answer);

@@ -4,6 +4,7 @@
 #define WEIR_PREPROCESS_DISPATCHER_PLANS_H
 
 #include "preprocess/dispatcher/entry.h"
+#include "preprocess/plan/keeping.h"
 #include "preprocess/plan/planning.h"
 
 enum { PLANS_MAX = 64 /* the one that was used longest ago makes room */ };
@@ -15,12 +16,18 @@ struct plans {
         struct weir_digest key;
         int64_t used_ms;
         struct planning planning;
+        struct keeping keeping;
     } row[PLANS_MAX];
+    struct keeping_disk disk; /* as a worker has reported last … */
+    bool has_disk;            /* … if any has */
 };
 
-/* Returns the plan of a job, begun if there was none. It may make room for another one at the next call. */
-struct planning *preprocess_plans_of(struct plans *plans, const struct dispatcher_entry *entry,
+/* Returns the plan of a job, begun if there was none, and has the job keep what it says. It may make room for another
+ * one at the next call. */
+struct planning *preprocess_plans_of(struct plans *plans, struct dispatcher_entry *entry,
                                      int64_t now_ms);
+/* Takes in what a worker has found of its disk. */
+void preprocess_plans_hear_disk(struct plans *plans, const struct msg_worker_beat *beat);
 /* Operators that are left to trainers: by what was measured, or as the file says. */
 uint32_t preprocess_plans_sunk(const struct dispatcher_entry *entry,
                                const struct planning *planning);
@@ -29,15 +36,20 @@ struct plans_spent {
     const struct dispatcher_cost *before, *now;
     const struct placement_transport *transport;
 };
+/* The same per operator, by place as written. */
+struct plans_costs {
+    struct ordering_cost of[CHAIN_OPERATORS_MAX];
+    double read_ns; /* of the records */
+};
 /* Takes in what the operators of a job have cost. */
-void preprocess_plans_note(struct plans *plans, const struct dispatcher_entry *entry,
+void preprocess_plans_note(struct plans *plans, struct dispatcher_entry *entry,
                            const struct plans_spent *spent, int64_t now_ms);
 /* Returns how each operator runs (enum chain_fusion), by place as written; in the arena. The chain is planned anew for
  * it. */
-struct weir_u32s preprocess_plans_fusion(struct plans *plans, const struct dispatcher_entry *entry,
+struct weir_u32s preprocess_plans_fusion(struct plans *plans, struct dispatcher_entry *entry,
                                          int64_t now_ms, struct weir_arena *arena);
 /* Says all else that is known of it; columns in the arena. */
-void preprocess_plans_show(struct plans *plans, const struct dispatcher_entry *entry,
-                           int64_t now_ms, struct weir_arena *arena, struct msg_plan_is *answer);
+void preprocess_plans_show(struct plans *plans, struct dispatcher_entry *entry, int64_t now_ms,
+                           struct weir_arena *arena, struct msg_plan_is *answer);
 
 #endif

@@ -70,6 +70,8 @@ static struct dispatcher_entry *read_entry(const struct weir_rows *rows, const c
         .workers = (uint32_t)weir_rows_i64(rows, 0, "workers"),
         .token = weir_rows_text(rows, 0, "token"),
         .tables = weir_rows_bytes(rows, 0, "tables"),
+        .later = weir_rows_f64(rows, 0, "later"),
+        .seen = weir_rows_f64(rows, 0, "seen"),
     });
     entry->closed = weir_rows_bool(rows, 0, "closed");
     entry->silent_ms = entry->silent_stored_ms = weir_rows_i64(rows, 0, "silent_ms");
@@ -201,14 +203,14 @@ enum weir_status preprocess_store_add(struct weir_db *db, const char *data_dir,
 {
     WEIR_AUTO_BUF fit = {0};
     preprocess_entry_keep_fit(entry, &fit);
-    return DB_RUN(db, Q_job_add, NULL, err, DB_I64(entry->number), DB_TEXT(entry->file),
-                  DB_BYTES(weir_buf_view(&entry->config)),
-                  DB_TEXT(weir_path_below(data_dir, entry->set_path)), DB_TEXT(entry->set_digest),
-                  DB_I64(entry->epochs), DB_I64(entry->seed), DB_TEXT(entry->mode),
-                  DB_BYTES(weir_buf_view(&fit)), DB_I64(entry->ranks),
-                  DB_I64(entry->quota.pipeline), DB_F64(entry->quota.share),
-                  DB_I64(entry->quota.workers), DB_TEXT(entry->token),
-                  DB_BYTES(weir_buf_view(&entry->tables)));
+    return DB_RUN(
+        db, Q_job_add, NULL, err, DB_I64(entry->number), DB_TEXT(entry->file),
+        DB_BYTES(weir_buf_view(&entry->config)),
+        DB_TEXT(weir_path_below(data_dir, entry->set_path)), DB_TEXT(entry->set_digest),
+        DB_I64(entry->epochs), DB_I64(entry->seed), DB_TEXT(entry->mode),
+        DB_BYTES(weir_buf_view(&fit)), DB_I64(entry->ranks), DB_I64(entry->quota.pipeline),
+        DB_F64(entry->quota.share), DB_I64(entry->quota.workers), DB_TEXT(entry->token),
+        DB_BYTES(weir_buf_view(&entry->tables)), DB_F64(entry->later), DB_F64(entry->seen));
 }
 
 enum weir_status preprocess_store_token(struct weir_db *db, uint64_t number, const char *token,

@@ -50,14 +50,17 @@ enum weir_status preprocess_store_abandon(struct weir_db *db, uint64_t number,
 enum weir_status preprocess_store_reopen(struct weir_db *db, uint64_t number,
                                          struct weir_error *err) WEIR_MUST_USE;
 struct planning;
+struct keeping;
 /* Takes up the plan of `operators` operators that is stored under the key, into one that has begun; nothing when there
  * is none that fits. */
 enum weir_status preprocess_store_plan_load(struct weir_db *db, const struct weir_digest *key,
                                             size_t operators, struct planning *planning,
+                                            struct keeping *keeping,
                                             struct weir_error *err) WEIR_MUST_USE;
 /* Those that were used longest ago make room. */
 enum weir_status preprocess_store_plan_save(struct weir_db *db, const struct weir_digest *key,
                                             size_t operators, const struct planning *planning,
+                                            const struct keeping *keeping,
                                             struct weir_error *err) WEIR_MUST_USE;
 /* Stores the time since anybody asked for the job. */
 enum weir_status preprocess_store_silent(struct weir_db *db, const struct dispatcher_entry *entry,

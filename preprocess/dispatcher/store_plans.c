@@ -1,5 +1,6 @@
 /* Plans of pipeline files in Postgres, and what came of the rows that they keep. */
 #include "preprocess/dispatcher/store_queries.h"
+#include "preprocess/plan/keeping.h"
 #include "preprocess/plan/planning.h"
 
 #include "core/base/memory.h"
@@ -16,7 +17,7 @@ static bool read_whole(struct weir_bytes bytes, void *to, size_t size)
 
 enum weir_status preprocess_store_plan_load(struct weir_db *db, const struct weir_digest *key,
                                             size_t operators, struct planning *planning,
-                                            struct weir_error *err)
+                                            struct keeping *keeping, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     struct planning found = *planning;
@@ -24,6 +25,9 @@ enum weir_status preprocess_store_plan_load(struct weir_db *db, const struct wei
         DB_RUN(db, Q_plan_find, &rows, err, DB_BYTES(weir_bytes(key->bytes, sizeof(key->bytes))));
     if (status != WEIR_OK || weir_rows_count(rows) == 0)
         return status;
+    struct keeping kept;
+    if (read_whole(weir_rows_bytes(rows, 0, "keeping"), &kept, sizeof(kept)))
+        *keeping = kept;
     size_t size = operators * sizeof(struct ordering_cost);
     bool fits =
         read_whole(weir_rows_bytes(rows, 0, "running"), found.order, operators) &&
@@ -45,7 +49,7 @@ enum weir_status preprocess_store_plan_load(struct weir_db *db, const struct wei
 
 enum weir_status preprocess_store_plan_save(struct weir_db *db, const struct weir_digest *key,
                                             size_t operators, const struct planning *planning,
-                                            struct weir_error *err)
+                                            const struct keeping *keeping, struct weir_error *err)
 {
     enum { PLANS_STORED_MAX = 1000 };
     size_t size = operators * sizeof(struct ordering_cost);
@@ -55,7 +59,8 @@ enum weir_status preprocess_store_plan_save(struct weir_db *db, const struct wei
         DB_BYTES(weir_bytes(planning->order, operators)),
         DB_BYTES(weir_bytes(&planning->choice, sizeof(planning->choice))),
         DB_BYTES(weir_bytes(planning->costs, size)), DB_BYTES(weir_bytes(planning->before, size)),
-        DB_BYTES(weir_bytes(&planning->placement, sizeof(planning->placement))));
+        DB_BYTES(weir_bytes(&planning->placement, sizeof(planning->placement))),
+        DB_BYTES(weir_bytes(keeping, sizeof(*keeping))));
     return status == WEIR_OK ? DB_RUN(db, Q_plans_bound, NULL, err, DB_I64(PLANS_STORED_MAX))
                              : status;
 }

@@ -189,6 +189,14 @@ struct chain_kept {
 enum weir_status preprocess_chain_materialise(const struct chain *chain, const char *after,
                                               struct chain **ret_chain,
                                               struct weir_error *err) WEIR_MUST_USE;
+/* The same with a cut after so many operators, of a chain in the order in which they are written. */
+enum weir_status preprocess_chain_cut_after(const struct chain *chain, size_t cut,
+                                            struct chain **ret_chain,
+                                            struct weir_error *err) WEIR_MUST_USE;
+/* True when rows could be kept after the operator at that place but for making no more than its reader asks for. */
+bool preprocess_chain_makes_for_one(const struct chain *chain, size_t place);
+/* Lists the operators, by place as written, that make the columns at the cut; returns how many. */
+size_t preprocess_chain_cut_makers(const struct chain *chain, uint8_t ret_makers[COLUMNS_MAX]);
 /* Number of operators that run before the cut; 0: there is none. */
 size_t preprocess_chain_cut_at(const struct chain *chain);
 /* Appends what the rows at the cut depend on besides the record and fitted state: operators as written, with versions

@@ -49,19 +49,37 @@ static enum weir_status find_place(const struct chain *chain, const char *after,
                      after, found);
 }
 
+/* Returns the operator that reads no more pixels of what this one makes than it asks for; NULL: there is none. */
+static const struct chain_step *asking(const struct chain *chain, size_t place)
+{
+    const struct chain_step *next = place + 1 < chain->steps ? &chain->step[place + 1] : NULL;
+    return next != NULL && next->told != 0 && next->op->window != NULL ? next : NULL;
+}
+
 /* Pixels that are decoded for the operator behind are no one else's. */
 static enum weir_status check_neighbours(const struct chain *chain, size_t place,
                                          struct weir_error *err)
 {
-    const struct chain_step *step = &chain->step[place];
-    const struct chain_step *next = place + 1 < chain->steps ? step + 1 : NULL;
-    bool is_asked = next != NULL && next->told != 0 && next->op->window != NULL;
-    if (!is_asked)
+    const struct chain_step *next = asking(chain, place);
+    if (next == NULL)
         return WEIR_OK;
     return weir_fail(err, WEIR_INVALID,
                      "%s makes no more pixels than %s behind it reads: give it the option "
                      "`scale: never`, or cut after another operator",
-                     step->op->name, next->op->name);
+                     chain->step[place].op->name, next->op->name);
+}
+
+static bool depends_on_records_alone(const struct chain *chain, size_t place)
+{
+    size_t i = 0;
+    while (i <= place && reason_against(&chain->step[i]) == NULL)
+        i++;
+    return i > place;
+}
+
+bool preprocess_chain_makes_for_one(const struct chain *chain, size_t place)
+{
+    return asking(chain, place) != NULL && depends_on_records_alone(chain, place);
 }
 
 static enum weir_status check_place(const struct chain *chain, size_t place, struct weir_error *err)
@@ -93,16 +111,25 @@ static enum weir_status check_columns(const struct chain *chain, struct weir_err
 enum weir_status preprocess_chain_materialise(const struct chain *chain, const char *after,
                                               struct chain **ret_chain, struct weir_error *err)
 {
-    uint8_t order[CHAIN_OPERATORS_MAX];
     size_t place = 0;
     enum weir_status status = find_place(chain, after, &place, err);
-    if (status == WEIR_OK)
-        status = check_place(chain, place, err);
+    return status == WEIR_OK ? preprocess_chain_cut_after(chain, place + 1, ret_chain, err)
+                             : status;
+}
+
+enum weir_status preprocess_chain_cut_after(const struct chain *chain, size_t cut,
+                                            struct chain **ret_chain, struct weir_error *err)
+{
+    uint8_t order[CHAIN_OPERATORS_MAX];
+    if (cut == 0 || cut > chain->steps)
+        return weir_fail(err, WEIR_INVALID, "found a cut after %zu operators of %zu", cut,
+                         chain->steps);
+    enum weir_status status = check_place(chain, cut - 1, err);
     if (status != WEIR_OK)
         return status;
     WEIR_AUTO(chain) other = NULL;
     preprocess_chain_order(chain, order);
-    status = preprocess_chain_divide(chain, order, place + 1, &other, err);
+    status = preprocess_chain_divide(chain, order, cut, &other, err);
     if (status == WEIR_OK)
         status = check_columns(other, err);
     if (status == WEIR_OK)
@@ -137,17 +164,37 @@ static void add_column(struct chain_cut *cut, const struct chain_step *last, siz
     cut->column[at] = column;
 }
 
-/* Finds the columns as they are at the cut; restores nothing, as every run begins with them. */
-static const struct column *column_at_cut(const struct chain *chain, const struct chain_step *last,
-                                          size_t column)
+/* Finds the step that makes a column as it is at the cut, and which of its outputs that is; NULL: it is the payload. */
+static const struct chain_step *maker_of(const struct chain *chain, size_t column,
+                                         size_t *ret_output)
 {
+    const struct chain_step *last = &chain->step[chain->cut.end - 1];
     for (const struct chain_step *step = last; step >= chain->step; step--) {
-        for (size_t i = 0; i < step->plan.outputs; i++) {
-            if (step->makes[i] == last->slots[column] && !step->is_absorbed)
-                return &step->own[i];
+        for (*ret_output = 0; *ret_output < step->plan.outputs; (*ret_output)++) {
+            if (step->makes[*ret_output] == last->slots[column] && !step->is_absorbed)
+                return step;
         }
     }
-    return &chain->payload;
+    return NULL;
+}
+
+size_t preprocess_chain_cut_makers(const struct chain *chain, uint8_t ret_makers[COLUMNS_MAX])
+{
+    size_t count = 0, output;
+    for (size_t i = 0; i < chain->cut.columns; i++) {
+        const struct chain_step *step = maker_of(chain, chain->cut.column[i], &output);
+        if (step != NULL && memchr(ret_makers, (int)step->written, count) == NULL)
+            ret_makers[count++] = (uint8_t)step->written;
+    }
+    return count;
+}
+
+/* Restores nothing, as every run begins with the columns as they are made. */
+static const struct column *column_at_cut(const struct chain *chain, size_t column)
+{
+    size_t output;
+    const struct chain_step *step = maker_of(chain, column, &output);
+    return step != NULL ? &step->own[output] : &chain->payload;
 }
 
 void preprocess_chain_cut_plan(struct chain *chain)
@@ -161,7 +208,7 @@ void preprocess_chain_cut_plan(struct chain *chain)
             add_column(cut, last, i);
     }
     for (size_t i = 0; i < cut->columns; i++)
-        cut->whole[i].about = column_at_cut(chain, last, cut->column[i])->about;
+        cut->whole[i].about = column_at_cut(chain, cut->column[i])->about;
     cut->is_in_run = cut->columns == 1 && is_in_run(chain);
 }
 

@@ -63,8 +63,9 @@ static const struct cfg_key PLAN[] = {
      .kind = CFG_KIND_NODE,
      .offset = CFG_OFFSET(const struct weir_yaml_node *, struct preprocess_planned, cache_node),
      .doc = "rows that are kept for whoever reads the same samples again: none (default), or "
-            "{after: NAME}, what the operators up to the one of that name make of each; {after: "
-            "source}, records that workers cannot read themselves, such as those of buckets"},
+            "auto, or {after: NAME}, what the operators up to the one of that name make of each; "
+            "{after: source}, records that workers cannot read themselves, such as those of "
+            "buckets. auto: after the operator that saves most, by what was measured, or none"},
     CFG_END,
 };
 
@@ -102,22 +103,22 @@ bool preprocess_keeps_records(const struct preprocess_planned *plan)
     return weir_str_equal(plan->cache_after, "source");
 }
 
-/* Reads none or {after: NAME}. */
+/* Reads none, auto or {after: NAME}. */
 static enum weir_status read_cache(struct preprocess_planned *plan, struct weir_error *err)
 {
     const struct weir_yaml_node *node = plan->cache_node;
     const char *word = weir_yaml_text(node);
     if (node == NULL || weir_str_equal(word, "none"))
         return WEIR_OK;
-    if (weir_str_equal(word, "auto"))
+    plan->cache_auto = weir_str_equal(word, "auto");
+    if (word != NULL && !plan->cache_auto)
         return weir_yaml_fail(node, err,
-                              "preprocess.plan.cache: auto is not there yet: say none, or "
-                              "{after: NAME} of the operator after which rows are kept");
-    if (word != NULL)
-        return weir_yaml_fail(
-            node, err, "preprocess.plan.cache: found '%s', expected none or {after: NAME}", word);
-    enum weir_status status =
-        cfg_read(CACHE, CFG_CLOSED, node, "preprocess.plan.cache", NULL, plan, err);
+                              "preprocess.plan.cache: found '%s', expected none, auto or "
+                              "{after: NAME} of the operator after which rows are kept",
+                              word);
+    enum weir_status status = WEIR_OK;
+    if (!plan->cache_auto)
+        status = cfg_read(CACHE, CFG_CLOSED, node, "preprocess.plan.cache", NULL, plan, err);
     if (status == WEIR_OK && plan->order == PREPROCESS_APPROXIMATE &&
         !preprocess_keeps_records(plan))
         return weir_yaml_fail(node, err,

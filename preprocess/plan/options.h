@@ -38,7 +38,8 @@ struct preprocess_planned {
     int share; /* enum preprocess_sharing */
     double tolerance;
     const struct weir_yaml_node *cache_node; /* private: read into `cache_after` */
-    const char *cache_after; /* operator after which rows are kept, or "source"; NULL: none are */
+    const char *cache_after; /* operator after which rows are kept, or "source"; NULL: none are … */
+    bool cache_auto;         /* … but for a place that is chosen */
 };
 /* True when records are kept, in place of what operators make of them. */
 bool preprocess_keeps_records(const struct preprocess_planned *plan);

@@ -108,17 +108,24 @@ static enum weir_status order_nearly(struct preprocess_plan *plan, struct weir_e
     return WEIR_OK;
 }
 
-enum weir_status preprocess_plan_cut(const struct preprocess_planned *planned, struct chain **chain,
-                                     struct weir_error *err)
+enum weir_status preprocess_plan_cut(const struct preprocess_planned *planned, size_t chosen,
+                                     struct chain **chain, struct weir_error *err)
 {
     struct chain *other = NULL;
     struct weir_error reason;
-    if (planned->cache_after == NULL || preprocess_keeps_records(planned))
+    enum weir_status status = WEIR_OK;
+    if (preprocess_keeps_records(planned))
         return WEIR_OK;
-    if (preprocess_chain_materialise(*chain, planned->cache_after, &other, &reason) != WEIR_OK)
+    if (planned->cache_after != NULL)
+        status = preprocess_chain_materialise(*chain, planned->cache_after, &other, &reason);
+    else if (chosen > 0)
+        status = preprocess_chain_cut_after(*chain, chosen, &other, &reason);
+    if (status != WEIR_OK)
         return weir_yaml_fail(planned->cache_node, err, "preprocess.plan.cache: %s", reason.text);
-    preprocess_chain_free(*chain);
-    *chain = other;
+    if (other != NULL) {
+        preprocess_chain_free(*chain);
+        *chain = other;
+    }
     return WEIR_OK;
 }
 
@@ -187,7 +194,7 @@ enum weir_status preprocess_plan_open(const struct preprocess_order_form *form,
     if (status == WEIR_OK && plan.options.plan.order == PREPROCESS_APPROXIMATE)
         status = order_nearly(&plan, err);
     if (status == WEIR_OK)
-        status = preprocess_plan_cut(&plan.options.plan, &plan.chain, err);
+        status = preprocess_plan_cut(&plan.options.plan, form->cut, &plan.chain, err);
     if (status == WEIR_OK)
         status = check_batch(&plan.options, plan.chain, err);
     if (status == WEIR_OK)

@@ -21,6 +21,7 @@ struct preprocess_order_form {
     const char *mode;       /* anything but "train" keeps the order of the set and drops nothing */
     uint32_t group_batches; /* 0: chosen */
     uint32_t ranks;         /* consumers that share each batch; 0: 1 */
+    size_t cut; /* operators, as written, after which rows are kept, where that is left to choice */
 };
 
 struct preprocess_plan {
@@ -51,9 +52,10 @@ enum weir_status preprocess_plan_open(const struct preprocess_order_form *form,
                                       struct weir_error *err) WEIR_MUST_USE;
 void preprocess_plan_close(struct preprocess_plan *plan); /* zeroed is fine */
 
-/* Has `*chain` be divided where rows are to be kept, if any are. INVALID with place and what to do. */
-enum weir_status preprocess_plan_cut(const struct preprocess_planned *planned, struct chain **chain,
-                                     struct weir_error *err) WEIR_MUST_USE;
+/* Has `*chain` be divided where rows are to be kept, if any are: as the file says, or after `chosen` operators. INVALID
+ * with place and what to do. */
+enum weir_status preprocess_plan_cut(const struct preprocess_planned *planned, size_t chosen,
+                                     struct chain **chain, struct weir_error *err) WEIR_MUST_USE;
 /* Plans the operators in another order: places as written. INVALID when they cannot run so. */
 enum weir_status preprocess_plan_reorder(const struct preprocess_plan *plan, struct weir_u32s order,
                                          struct chain **ret_chain,

@@ -241,6 +241,7 @@ void preprocess_worker_beat(struct worker *worker)
     add_leases(worker, arena, &fits, &beat);
     add_costs(worker, arena, &beat);
     add_transport(worker, &beat);
+    preprocess_kept_probe_tell(&worker->probe, &beat);
     worker->beat_open = true;
     worker->beat_due = false;
     worker->beat_ms = now_ms;

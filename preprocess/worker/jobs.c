@@ -80,6 +80,7 @@ static enum weir_status open_plan(const struct worker *worker,
         .mode = about->mode,
         .group_batches = about->group_batches,
         .ranks = about->ranks,
+        .cut = about->cut,
     };
     enum weir_status status = preprocess_plan_open(&form, ret_plan, err);
     if (status != WEIR_OK)
@@ -108,12 +109,14 @@ static void note_problem(struct worker_job *job, const char *problem)
     snprintf(job->problem, sizeof(job->problem), "%s", problem);
 }
 
-/* Takes up another order of the operators of a job that is open, and can go on. A plan that cannot is made anew. */
+/* Takes up another order of the operators of a job that is open, and can go on. A plan that cannot, or keeps rows
+ * elsewhere, is made anew. */
 static bool take_order(struct worker_job *job, const struct msg_job_described *about)
 {
     struct weir_error err;
     WEIR_AUTO(chain) chain = NULL;
-    if (!job->open || job->fitting != about->fitting || about->order.count == 0)
+    if (!job->open || job->fitting != about->fitting || about->order.count == 0 ||
+        job->cut != about->cut)
         return false;
     enum weir_status status = take_plan(job->worker, &job->plan, about, &chain, &err);
     if (status == WEIR_OK && !job->fitting)
@@ -152,7 +155,10 @@ static void on_described(void *owner, const struct weir_reply *reply, const stru
         note_problem(job, reason.text);
         return;
     }
+    if (job->plan.options.plan.cache_auto)
+        preprocess_kept_probe_begin(&job->worker->probe);
     job->open = true;
+    job->cut = about->cut;
     job->plan_changes = about->plan_changes;
     job->is_replanned = false;
     job->problems = 0;

@@ -7,6 +7,7 @@
 #include "core/wire/delivery.h"
 #include "preprocess/worker/batch_maker.h"
 #include "preprocess/worker/flow.h"
+#include "preprocess/worker/kept_probe.h"
 #include "preprocess/worker/layouts.h"
 #include "preprocess/worker/located.h"
 #include "preprocess/worker/window.h"
@@ -47,6 +48,7 @@ struct worker_job {
     uint64_t production;   /* that it is of; 0: its batches are made for it alone */
     uint32_t plan_changes; /* of the order of its operators, as described … */
     bool is_replanned;     /* … and it has changed since */
+    uint64_t cut;          /* operators after which rows are kept by choice, as described */
     int64_t used_ms;
     int64_t retry_ms; /* not asked before */
     /* cumulative for this session */
@@ -108,7 +110,8 @@ struct worker {
     struct weir_borrowed *borrowed;
     struct weir_ways *ways; /* of batches that are published, to consumers; NULL: there are none */
     struct batch_maker *batch_maker;
-    struct kept *kept;                 /* NULL: nothing is kept of samples */
+    struct kept *kept; /* NULL: nothing is kept of samples */
+    struct kept_probe probe;
     enum weir_compression compression; /* of batches on their way */
     int64_t compress_ns;               /* CPU time of that, of this session … */
     uint64_t socket_bytes,

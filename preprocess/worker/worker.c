@@ -161,6 +161,7 @@ static enum weir_status open_kept(struct worker *worker, const struct weir_servi
     if (status == WEIR_OK)
         worker->kept =
             preprocess_kept_new(worker->loop, &worker->flow, options->data_dir, bytes_max, how);
+    preprocess_kept_probe_init(&worker->probe, worker->loop, options->data_dir, bytes_max);
     preprocess_batch_maker_use_kept(worker->batch_maker, worker->kept);
     return status;
 }
@@ -230,6 +231,7 @@ void preprocess_worker_close(void *state)
     if (worker == NULL)
         return;
     weir_loop_cancel(worker->loop, worker->timer);
+    preprocess_kept_probe_fini(&worker->probe);
     preprocess_kept_free(worker->kept); /* which writes, as long as the use lease runs */
     say_goodbye(worker);
     weir_rpc_peer_close(worker->dispatcher);

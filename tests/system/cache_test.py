@@ -7,7 +7,7 @@ import os
 import random
 import struct
 
-from weirlab import Lab, Run, assert_clean_audits, faulty, outcome, run_tests, served
+from weirlab import Lab, assert_clean_audits, faulty, outcome, run_tests, served, write_pictures
 
 ROWS, EVERY, PEOPLE, EPOCHS = 3000, 1000, 100, 4
 CANARY = (12345.5, 23456.5, 34567.5, 45678.5)
@@ -30,6 +30,27 @@ preprocess:
   plan: {{cache: CACHE}}
 training: {{model: linear, loss: logistic, epochs: {epochs}, seed: 1, digests: true}}
 deletion: {{policy: keep}}
+"""
+
+PICTURES = """\
+pipeline: {{name: pictures, mode: replay}}
+datasets:
+  - name: pictures
+    source: {{path: {data}, format: files, include: "*.jpg", import: reference}}
+    time:   {{from: mtime}}
+    label:  {{from: folder, classes: stream}}
+trigger:   {{policy: amount, samples: {every}}}
+selection: {{policy: new_data, tail_triggers: all}}
+preprocess:
+  operators:
+    - {{op: decode_jpeg, scale: never}}
+    - {{op: center_crop, size: [64, 64]}}
+    - {{op: random_resized_crop, size: 32}}
+    - {{op: flip}}
+    - {{op: normalize}}
+  batch: {{samples: 16}}
+  plan: {{cache: CACHE}}
+training: {{model: linear, loss: logistic, epochs: {epochs}, seed: 1, digests: true}}
 """
 
 
@@ -108,6 +129,30 @@ def test_batches_are_the_same_whatever_becomes_of_the_cache():
     lab.weir("cache", "drop")
     assert not segments(lab) and "nothing is kept" in lab.weir("cache")
     lab.remove()
+
+
+def test_what_pays_is_kept_without_being_asked():
+    outcomes = []
+    for cache in "none", "auto":
+        lab = Lab(every=100, epochs=60, pipeline=PICTURES.replace("CACHE", cache))
+        write_pictures(lab, 300)
+        run = lab.run()
+        run.wait_until(lambda run=run: is_trained(run))
+        run.kill("worker-1")
+        assert_clean_audits(run.finish().events)
+        outcomes.append(outcome(run.events))
+        plan = json.loads(lab.weir("plan", "pictures", "--json"))
+        shown, stock = lab.weir("plan", "pictures"), json.loads(lab.weir("cache", "--json"))
+        changed = [event for event in run.events if event["event"] == "plan_changed"]
+        lab.remove()
+    assert outcomes[0] == outcomes[1], "the same batches, though what is kept changes in the midst of a job"
+    places = {"decode_jpeg", "center_crop"}
+    assert plan["keeping"]["state"] == "auto" and plan["kept_after"] in places, plan
+    assert any(event["kept_after"] == plan["kept_after"] for event in changed), changed
+    alternatives = plan["keeping"]["alternatives"]
+    best = min(alternatives, key=lambda one: one["seconds"])
+    assert {one["after"] for one in alternatives} == {None, *places} and best["chosen"], alternatives
+    assert "rows kept after" in shown and plan["kept"]["hits"] > 0 and stock["rows"] > 0, shown
 
 
 def test_who_is_erased_is_in_no_row_any_more():

@@ -1,0 +1,168 @@
+/* See kept_probe.h. */
+#include "preprocess/worker/kept_probe.h"
+
+#include "core/base/clock.h"
+#include "core/base/file.h"
+#include "core/base/hash.h"
+#include "core/base/memory.h"
+#include "core/base/rng.h"
+#include "core/wire/cache_segment.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { PIECE = 64 << 10 /* bytes: a row of some size */, TIMES = 3, FOLDER_MODE = 0700 };
+
+static double each(int64_t ns)
+{
+    return (double)ns / KEPT_PROBE_BYTES;
+}
+
+/* Numbers that no disk makes smaller. */
+static uint8_t *random_bytes(void)
+{
+    struct weir_rng rng;
+    uint8_t *bytes = weir_calloc(KEPT_PROBE_BYTES, 1);
+    weir_rng_init(&rng, 1);
+    for (size_t i = 0; i < KEPT_PROBE_BYTES; i += sizeof(uint64_t))
+        weir_put_u64(bytes + i, weir_rng_next(&rng));
+    return bytes;
+}
+
+static bool write_pieces(int fd, const uint8_t *bytes, double *ret_ns)
+{
+    int64_t begun_ns = weir_cpu_thread_ns();
+    uint64_t sum = 0;
+    for (size_t at = 0; at < KEPT_PROBE_BYTES; at += PIECE) {
+        struct weir_bytes piece = weir_bytes(bytes + at, PIECE);
+        sum ^= weir_hash64(piece, 0);
+        if (!weir_write_all(fd, piece))
+            return false;
+    }
+    *ret_ns = each(weir_cpu_thread_ns() - begun_ns);
+    return sum != 0;
+}
+
+/* Reads as rows are read: mapped, summed, and copied to their column. */
+static bool read_pieces(int fd, uint8_t *room, double *ret_ns)
+{
+    uint64_t sum = 0;
+    int64_t begun_ns = weir_now_ns();
+    void *mapped = mmap(NULL, KEPT_PROBE_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+    if (mapped == MAP_FAILED)
+        return false;
+    for (size_t at = 0; at < KEPT_PROBE_BYTES; at += PIECE) {
+        const uint8_t *piece = (const uint8_t *)mapped + at;
+        sum ^= weir_hash64(weir_bytes(piece, PIECE), 0);
+        memcpy(room, piece, PIECE);
+    }
+    *ret_ns = each(weir_now_ns() - begun_ns);
+    (void)munmap(mapped, KEPT_PROBE_BYTES);
+    return sum != 0;
+}
+
+/* The best of several times: others may have had the processor meanwhile. */
+static bool read_often(int fd, bool is_cold, uint8_t *room, double *ret_ns)
+{
+    double ns = 0;
+    for (int i = 0; i < TIMES; i++) {
+        if ((is_cold && posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) != 0) ||
+            !read_pieces(fd, room, &ns))
+            return false;
+        *ret_ns = i == 0 || ns < *ret_ns ? ns : *ret_ns;
+    }
+    return true;
+}
+
+static bool measure(int fd, uint8_t *bytes, struct kept_speed *speed)
+{
+    bool is_good = write_pieces(fd, bytes, &speed->write_ns) && fdatasync(fd) == 0 &&
+                   read_often(fd, true, bytes, &speed->cold_ns) &&
+                   read_often(fd, false, bytes, &speed->warm_ns);
+    if (is_good && speed->cold_ns < speed->warm_ns) /* a disk in memory, or noise */
+        speed->cold_ns = speed->warm_ns;
+    return is_good;
+}
+
+bool preprocess_kept_measure(const char *folder, struct kept_speed *ret_speed)
+{
+    WEIR_AUTO_FREE char *path =
+        weir_format("%s/probe-%016lx" WEIR_CACHE_DRAFT, folder, weir_random_u64());
+    WEIR_AUTO_FREE uint8_t *bytes = random_bytes();
+    WEIR_AUTO_FD int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return false;
+    bool is_good = measure(fd, bytes, ret_speed);
+    (void)unlink(path);
+    return is_good;
+}
+
+/* Returns the bytes of memory that the page cache may take on this host; 0: not known. */
+static uint64_t memory_of_host(void)
+{
+    char line[128];
+    unsigned long kilobytes = 0;
+    FILE *file = fopen("/proc/meminfo", "re");
+    while (file != NULL && kilobytes == 0 && fgets(line, sizeof(line), file) != NULL)
+        (void)!sscanf(line, "MemAvailable: %lu kB", &kilobytes);
+    if (file != NULL)
+        (void)fclose(file);
+    return (uint64_t)kilobytes * 1024;
+}
+
+/* ---- on a thread ---- */
+
+static void run(struct weir_work *work, void *owner)
+{
+    struct kept_probe *probe = owner;
+    struct weir_error err;
+    (void)work;
+    probe->is_good = weir_make_directories(probe->folder, FOLDER_MODE, &err) == WEIR_OK &&
+                     preprocess_kept_measure(probe->folder, &probe->speed);
+}
+
+static void on_done(void *owner)
+{
+    struct kept_probe *probe = owner;
+    probe->work = NULL;
+    probe->is_done = true;
+}
+
+void preprocess_kept_probe_init(struct kept_probe *probe, struct weir_loop *loop,
+                                const char *data_dir, uint64_t bytes_max)
+{
+    *probe = (struct kept_probe){.loop = loop,
+                                 .folder = weir_format("%s/" WEIR_CACHE_FOLDER, data_dir),
+                                 .bytes_max = bytes_max};
+}
+
+void preprocess_kept_probe_fini(struct kept_probe *probe)
+{
+    weir_work_stop(probe->work);
+    free(probe->folder);
+    *probe = (struct kept_probe){0};
+}
+
+void preprocess_kept_probe_begin(struct kept_probe *probe)
+{
+    struct weir_error err;
+    if (probe->bytes_max == 0 || probe->is_done || probe->work != NULL)
+        return;
+    if (weir_work_start(probe->loop, run, on_done, probe, &probe->work, &err) != WEIR_OK)
+        probe->work = NULL; /* no thread is to be had now */
+}
+
+void preprocess_kept_probe_tell(const struct kept_probe *probe, struct msg_worker_beat *beat)
+{
+    beat->keep_bytes = probe->is_done && !probe->is_good ? 0 : probe->bytes_max;
+    if (!probe->is_done || !probe->is_good)
+        return;
+    beat->keep_write_ns = probe->speed.write_ns;
+    beat->keep_warm_ns = probe->speed.warm_ns;
+    beat->keep_cold_ns = probe->speed.cold_ns;
+    beat->keep_memory = memory_of_host();
+}
