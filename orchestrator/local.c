@@ -366,6 +366,7 @@ static enum weir_status open_orchestrator(struct local *local, struct weir_error
         .postgres = orchestrator_platform_postgres(local->platform),
         .cluster = orchestrator_platform_cluster(local->platform),
         .prices = options->system->prices,
+        .cache_bytes = options->system->cache_bytes,
         .trainers = {.owner = local,
                      .start = start_trainer,
                      .end = end_trainer,

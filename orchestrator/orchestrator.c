@@ -105,6 +105,7 @@ enum weir_status orchestrator_open(struct weir_loop *loop,
         .loop = loop,
         .data_dir = weir_strdup(options->data_dir),
         .prices = options->prices,
+        .cache_bytes = options->cache_bytes,
         .listener = options->listener,
         .clock = options->clock,
     };

@@ -16,6 +16,7 @@ struct orchestrator_options {
     const char *postgres;
     const char *cluster; /* its folder; NULL: the server is not Weir's own */
     struct orchestrator_prices prices;
+    uint64_t cache_bytes; /* of rows that are kept of samples */
     struct orchestrator_trainers trainers;
     struct orchestrator_listener listener;
     struct orchestrator_clock clock;

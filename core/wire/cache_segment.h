@@ -98,6 +98,19 @@ enum weir_status weir_cache_erase(const char *data_dir, bool is_dry,
                                   struct weir_cache_erased *sum,
                                   struct weir_error *err) WEIR_MUST_USE;
 
+/* Segments that were examined. */
+struct weir_cache_checked {
+    uint64_t segments, rows, bytes;
+    uint64_t erased; /* rows of erased samples that hold anything */
+};
+/* Derives again what a segment says of itself: rows end to end, their number, the size of the file; checksums of the
+ * rows of erased samples, or when `is_deep` of all. CORRUPT, with the path and what is wrong; one that was evicted is
+ * fine. */
+enum weir_status weir_cache_segment_check(const char *path, bool is_deep,
+                                          weir_cache_is_erased_fn *is_erased, const void *owner,
+                                          struct weir_cache_checked *sum,
+                                          struct weir_error *err) WEIR_MUST_USE;
+
 /* Rows of one key. */
 struct weir_cache_kind {
     uint64_t key, rows;

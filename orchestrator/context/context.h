@@ -40,6 +40,7 @@ struct context {
     struct weir_rpc_peer *selector;
     struct weir_rpc_peer *dispatcher;
     struct orchestrator_prices prices;
+    uint64_t cache_bytes; /* budget of the rows that are kept of samples */
     struct orchestrator_listener listener;
     struct orchestrator_clock clock;
     int64_t event_shown; /* number of the newest event the listener has seen */

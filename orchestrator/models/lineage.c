@@ -76,6 +76,12 @@ enum weir_status orchestrator_lineage_of_erasure(struct context *context, int64_
     return load_blocks(context, Q_erasure_blocks, DB_I64(erasure), ret_ids, err);
 }
 
+enum weir_status orchestrator_lineage_of_finished(struct context *context,
+                                                  struct id_blocks *ret_ids, struct weir_error *err)
+{
+    return load_blocks(context, Q_erasure_finished_blocks, DB_NULL, ret_ids, err);
+}
+
 enum weir_status orchestrator_lineage_of_batch(struct context *context, int64_t batch,
                                                struct id_blocks *ret_ids, struct weir_error *err)
 {

@@ -21,6 +21,10 @@ enum weir_status orchestrator_lineage_note_erasure(struct context *context, int6
 enum weir_status orchestrator_lineage_of_erasure(struct context *context, int64_t erasure,
                                                  struct id_blocks *ret_ids,
                                                  struct weir_error *err) WEIR_MUST_USE;
+/* The samples of all erasures that are finished. */
+enum weir_status orchestrator_lineage_of_finished(struct context *context,
+                                                  struct id_blocks *ret_ids,
+                                                  struct weir_error *err) WEIR_MUST_USE;
 /* The samples of all erasures of a batch; 0: of those in force that are in no batch yet. */
 enum weir_status orchestrator_lineage_of_batch(struct context *context, int64_t batch,
                                                struct id_blocks *ret_ids,

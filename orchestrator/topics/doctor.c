@@ -1,8 +1,10 @@
-/* doctor: storage examines the data, in pieces; then models, receipts and the sets of runs are looked at here, and the
- * selector examines its sets and scores. The asker comes again, with the session it has drawn, until it is done. */
+/* doctor: storage examines the data, in pieces; then models, receipts, the sets of runs and the cache are looked at
+ * here, and the selector examines its sets and scores. The asker comes again, with the session it has drawn, until it
+ * is done. */
 #include "core/base/memory.h"
 #include "orchestrator/erasures/erasure.h"
 #include "orchestrator/models/content.h"
+#include "orchestrator/topics/doctor_cache.h"
 #include "orchestrator/topics/finding.h"
 #include "orchestrator/topics/topic.h"
 #include "orchestrator/values/json_object.h"
@@ -225,6 +227,16 @@ static enum weir_status check_own(struct topic_call *call, json_t *findings, str
     return status == WEIR_OK ? check_run_sets(call->all, findings, err) : status;
 }
 
+static void on_cache_examined(struct topic_call *call, json_t *findings)
+{
+    const struct msg_owned_examine request = {
+        .session = (uint64_t)orchestrator_topic_number(call, "session", 1)};
+    json_array_extend(json_object_get(call->collected, "findings"), findings);
+    json_decref(findings);
+    weir_rpc_call(call->context->selector, MSG_owned_examine, &request, ORCHESTRATOR_REQUEST_MS,
+                  on_owned_examined, call);
+}
+
 static void on_examined(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct topic_call *call = owner;
@@ -238,17 +250,13 @@ static void on_examined(void *owner, const struct weir_reply *reply, const struc
         return;
     }
     struct weir_error own;
-    const struct msg_owned_examine request = {
-        .session = (uint64_t)orchestrator_topic_number(call, "session", 1)};
     json_t *findings = findings_of(answer);
     call->collected = JSON_FIELDS(JSON_NEW("findings", findings));
     call->number = (int64_t)answer->unlisted;
-    if (check_own(call, findings, &own) != WEIR_OK) {
+    if (check_own(call, findings, &own) != WEIR_OK ||
+        orchestrator_doctor_cache(call, orchestrator_topic_flag(call, "deep"), on_cache_examined,
+                                  &own) != WEIR_OK)
         orchestrator_topic_refuse(call, &own);
-        return;
-    }
-    weir_rpc_call(call->context->selector, MSG_owned_examine, &request, ORCHESTRATOR_REQUEST_MS,
-                  on_owned_examined, call);
 }
 
 void orchestrator_topic_doctor(struct topic_call *call)

@@ -40,6 +40,7 @@ struct topic_call {
     struct pipeline *pipeline;               /* a topic's own */
     struct rehearsal *rehearsal;             /* a topic's own */
     struct erase_requests *requests;         /* a topic's own */
+    struct doctor_cache *cache;              /* a topic's own */
 };
 
 /* Consumes `json` and the call. */

@@ -90,6 +90,19 @@ def overwrite_end(path):
         segment.write(b"\xff" * 20)
 
 
+def findings(lab, *words):
+    """What the doctor says of the cache."""
+    answer = json.loads(lab.ask("doctor", "--json", *words).stdout)
+    return [finding for finding in answer["findings"] if finding["check"] == "cache"]
+
+
+@contextlib.contextmanager
+def put_back(path):
+    content = path.read_bytes()
+    yield path
+    path.write_bytes(content)
+
+
 def is_trained(run, count=1):
     return sum(event["event"] == "training_finished" for event in run.events) >= count
 
@@ -159,7 +172,7 @@ def test_who_is_erased_is_in_no_row_any_more():
     lab = lab_of("{{after: clamp}}")
     lab.run().finish()
     canary, count = struct.pack("<4f", *CANARY), ROWS // PEOPLE
-    before = kept(lab)
+    before, before_erasure = kept(lab), {path.name: path.read_bytes() for path in segments(lab)}
     assert before.count(canary) >= count, "the person's rows are kept"
     plan = json.loads(lab.weir("erase", "plan", "--subject", "u7", "--json"))
     assert plan["samples"] == count and plan["cached"] >= count, plan
@@ -168,6 +181,18 @@ def test_who_is_erased_is_in_no_row_any_more():
     assert canary in kept(lab), "it died in the midst of it"
     with served(lab):
         lab.weir("erase", "status", "1", "--wait")
+        (fine,) = findings(lab)
+        assert fine["verdict"] == "fine", fine
+        scrubbed = next(path for path in segments(lab) if path.read_bytes() != before_erasure[path.name])
+        with put_back(scrubbed) as path:
+            path.write_bytes(before_erasure[path.name])
+            (wrong,) = findings(lab)
+            assert wrong["verdict"] == "wrong" and "whose erasure is finished" in wrong["found"], wrong
+        for damage, deep in (lambda path: os.truncate(path, path.stat().st_size - 1), ()), (overwrite_end, ("--deep",)):
+            with put_back(segments(lab)[0]) as path:
+                damage(path)
+                (wrong,) = findings(lab, *deep)
+                assert wrong["verdict"] == "wrong" and path.name in wrong["found"], wrong
         receipt = json.loads(lab.weir("erase", "receipt", "1", "--json"))
     (place,) = (place for place in receipt["places"] if place["place"] == "rows kept of samples")
     assert 0 < place["held"]["rows"] < plan["cached"], "those that were left"
