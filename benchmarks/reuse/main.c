@@ -1,6 +1,7 @@
 /* bench_reuse: what rows that are kept are worth (C15, C19), in one thread and without a platform: pictures from the
  * cache against pictures that are decoded, and a segment that is written against its bytes and a checksum alone. */
 #include "benchmarks/harness.h"
+#include "benchmarks/reuse/choice.h"
 #include "benchmarks/reuse/lookup.h"
 #include "benchmarks/reuse/shared.h"
 #include "preprocess/worker/kept_store.h"
@@ -45,8 +46,9 @@ struct reuse {
     uint32_t epoch;
     uint64_t written; /* files so far */
     double scale;
-    struct lookup lookup; /* many rows, once a figure wants them */
-    struct shared shared; /* a platform, once a figure wants it */
+    struct lookup lookup;        /* many rows, once a figure wants them */
+    struct shared shared;        /* a platform, once a figure wants it */
+    struct choice_regret regret; /* of the sweep, once a figure wants it */
 };
 
 /* ---- the two chains ---- */
@@ -378,6 +380,49 @@ static enum weir_status open_reuse(const char *directory, double scale, void **r
         .ours = rate_of_##K, .theirs = rate_of_1                                                   \
     }
 
+/* ---- the choice of what is kept ---- */
+
+static enum weir_status sweep(void *state, struct weir_error *err)
+{
+    struct reuse *reuse = state;
+    return reuse->regret.points > 0 ? WEIR_OK : choice_sweep(reuse->directory, &reuse->regret, err);
+}
+
+static enum weir_status one(void *state, double *ret_rate, struct weir_error *err)
+{
+    (void)state;
+    (void)err;
+    *ret_rate = 1;
+    return WEIR_OK;
+}
+
+static enum weir_status chosen_on_average(void *state, double *ret_rate, struct weir_error *err)
+{
+    const struct choice_regret *regret = &((struct reuse *)state)->regret;
+    (void)err;
+    *ret_rate = (double)regret->points / regret->sum;
+    return WEIR_OK;
+}
+
+static enum weir_status chosen_at_worst(void *state, double *ret_rate, struct weir_error *err)
+{
+    (void)err;
+    *ret_rate = 1 / ((struct reuse *)state)->regret.max;
+    return WEIR_OK;
+}
+
+static enum weir_status chosen_right(void *state, double *ret_rate, struct weir_error *err)
+{
+    const struct choice_regret *regret = &((struct reuse *)state)->regret;
+    (void)err;
+    *ret_rate = (double)regret->right / (double)regret->points;
+    return WEIR_OK;
+}
+
+#define REGRET_MEAN_BAR (1 / 1.03)
+#define REGRET_MAX_BAR  (1 / 1.07)
+#define ANCHOR_BAR      (7.0 / 8) /* of Cachew's decisions are right (ATC 2022, fig. 7) */
+
 static const struct bench_figure FIGURES[] = {
     {.name = "reuse.pictures.second_epoch",
      .against = "the first, which decodes (scale: never) and keeps",
@@ -405,6 +450,30 @@ static const struct bench_figure FIGURES[] = {
      .prepare = prepare_lookup,
      .ours = held,
      .theirs = in_16_bytes},
+    {.name = "reuse.choice.mean",
+     .against = "the best alternative, measured",
+     .unit = "of its speed, on average",
+     .bar = REGRET_MEAN_BAR,
+     .runs_max = 1,
+     .prepare = sweep,
+     .ours = chosen_on_average,
+     .theirs = one},
+    {.name = "reuse.choice.worst",
+     .against = "the best alternative, measured",
+     .unit = "of its speed, at worst",
+     .bar = REGRET_MAX_BAR,
+     .runs_max = 1,
+     .prepare = sweep,
+     .ours = chosen_at_worst,
+     .theirs = one},
+    {.name = "reuse.choice.right",
+     .against = "all points of the sweep",
+     .unit = "within 3 % of the best",
+     .bar = ANCHOR_BAR,
+     .runs_max = 1,
+     .prepare = sweep,
+     .ours = chosen_right,
+     .theirs = one},
     {.name = "reuse.writing",
      .against = "bare pwrite and a checksum",
      .unit = "bytes/CPU s",

@@ -195,6 +195,8 @@ enum weir_status preprocess_chain_cut_after(const struct chain *chain, size_t cu
                                             struct weir_error *err) WEIR_MUST_USE;
 /* True when rows could be kept after the operator at that place but for making no more than its reader asks for. */
 bool preprocess_chain_makes_for_one(const struct chain *chain, size_t place);
+/* True when a cut after so many operators parts one from another that does its work, so that both would have to run. */
+bool preprocess_chain_cut_parts(const struct chain *chain, size_t cut);
 /* Lists the operators, by place as written, that make the columns at the cut; returns how many. */
 size_t preprocess_chain_cut_makers(const struct chain *chain, uint8_t ret_makers[COLUMNS_MAX]);
 /* Number of operators that run before the cut; 0: there is none. */

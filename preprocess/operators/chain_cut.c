@@ -82,6 +82,14 @@ bool preprocess_chain_makes_for_one(const struct chain *chain, size_t place)
     return asking(chain, place) != NULL && depends_on_records_alone(chain, place);
 }
 
+bool preprocess_chain_cut_parts(const struct chain *chain, size_t cut)
+{
+    size_t i = cut;
+    while (i < chain->steps && !(chain->step[i].is_absorbed && chain->step[i].told <= cut))
+        i++;
+    return i < chain->steps;
+}
+
 static enum weir_status check_place(const struct chain *chain, size_t place, struct weir_error *err)
 {
     for (size_t i = 0; i <= place; i++) {

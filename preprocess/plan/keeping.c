@@ -118,7 +118,8 @@ size_t preprocess_keeping_places(const struct keeping *keeping, const struct cha
     for (size_t cut = 1; cut <= operators && rows > 0; cut++) {
         struct weir_error err;
         WEIR_AUTO(chain) divided = NULL;
-        if (preprocess_chain_cut_after(chain, cut, &divided, &err) != WEIR_OK)
+        if (preprocess_chain_cut_parts(chain, cut) ||
+            preprocess_chain_cut_after(chain, cut, &divided, &err) != WEIR_OK)
             continue;
         ret_places[count++] = (struct keeping_place){
             .cut = (uint32_t)cut,

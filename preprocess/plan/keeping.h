@@ -76,7 +76,8 @@ void preprocess_keeping_measure(struct keeping *keeping, size_t operators,
                                 const struct ordering_cost *costs, double read_ns);
 /* Returns the rows that were measured. */
 double preprocess_keeping_rows(const struct keeping *keeping);
-/* Lists the legal places of a chain that runs as written and is not cut, as they were measured; returns how many. */
+/* Lists the legal places of a chain that runs as written and is not cut, as they were measured; returns how many. One
+ * that parts two operators that run as one is left out: what they would cost apart was not measured. */
 size_t preprocess_keeping_places(const struct keeping *keeping, const struct chain *chain,
                                  struct keeping_place ret_places[CHAIN_OPERATORS_MAX]);
 /* Chooses, once it is measured. Returns true when another place was chosen than before. */

@@ -1,6 +1,7 @@
 /* See kept_probe.h. */
 #include "preprocess/worker/kept_probe.h"
 
+#include "core/base/bytes.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/hash.h"
@@ -15,7 +16,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { PIECE = 64 << 10 /* bytes: a row of some size */, TIMES = 3, FOLDER_MODE = 0700 };
+enum {
+    PIECE = 256 << 10 /* bytes: a row that is no longer in the first caches */,
+    TIMES = 3,
+    FOLDER_MODE = 0700
+};
 
 static double each(int64_t ns)
 {
@@ -33,12 +38,22 @@ static uint8_t *random_bytes(void)
     return bytes;
 }
 
-static bool write_pieces(int fd, const uint8_t *bytes, double *ret_ns)
+/* Writes as rows are written: packed, gathered, summed, and handed to the kernel for an empty file. */
+static bool write_pieces(int fd, uint8_t *bytes, double *ret_ns)
 {
+    if (ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0)
+        return false;
     int64_t begun_ns = weir_cpu_thread_ns();
+    WEIR_AUTO_BUF gathered = {0};
     uint64_t sum = 0;
+    WEIR_AUTO_BUF row = {0};
     for (size_t at = 0; at < KEPT_PROBE_BYTES; at += PIECE) {
-        struct weir_bytes piece = weir_bytes(bytes + at, PIECE);
+        weir_buf_clear(&row);
+        weir_buf_append(&row, bytes + at, PIECE);
+        weir_buf_append(&gathered, row.at, PIECE);
+    }
+    for (size_t at = 0; at < KEPT_PROBE_BYTES; at += PIECE) {
+        struct weir_bytes piece = weir_bytes(gathered.at + at, PIECE);
         sum ^= weir_hash64(piece, 0);
         if (!weir_write_all(fd, piece))
             return false;
@@ -65,13 +80,19 @@ static bool read_pieces(int fd, uint8_t *room, double *ret_ns)
     return sum != 0;
 }
 
+static bool read_past_cache(int fd, uint8_t *room, double *ret_ns)
+{
+    return posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) == 0 && read_pieces(fd, room, ret_ns);
+}
+
+typedef bool probe_fn(int fd, uint8_t *bytes, double *ret_ns);
+
 /* The best of several times: others may have had the processor meanwhile. */
-static bool read_often(int fd, bool is_cold, uint8_t *room, double *ret_ns)
+static bool best_of(probe_fn *probe, int fd, uint8_t *bytes, double *ret_ns)
 {
     double ns = 0;
     for (int i = 0; i < TIMES; i++) {
-        if ((is_cold && posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) != 0) ||
-            !read_pieces(fd, room, &ns))
+        if (!probe(fd, bytes, &ns))
             return false;
         *ret_ns = i == 0 || ns < *ret_ns ? ns : *ret_ns;
     }
@@ -80,9 +101,9 @@ static bool read_often(int fd, bool is_cold, uint8_t *room, double *ret_ns)
 
 static bool measure(int fd, uint8_t *bytes, struct kept_speed *speed)
 {
-    bool is_good = write_pieces(fd, bytes, &speed->write_ns) && fdatasync(fd) == 0 &&
-                   read_often(fd, true, bytes, &speed->cold_ns) &&
-                   read_often(fd, false, bytes, &speed->warm_ns);
+    bool is_good = best_of(write_pieces, fd, bytes, &speed->write_ns) && fdatasync(fd) == 0 &&
+                   best_of(read_past_cache, fd, bytes, &speed->cold_ns) &&
+                   best_of(read_pieces, fd, bytes, &speed->warm_ns);
     if (is_good && speed->cold_ns < speed->warm_ns) /* a disk in memory, or noise */
         speed->cold_ns = speed->warm_ns;
     return is_good;

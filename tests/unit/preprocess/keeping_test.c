@@ -178,6 +178,84 @@ static void a_choice_waits_until_enough_is_measured_and_says_whether_it_is_anoth
     close_lab(&lab);
 }
 
+static void a_place_that_parts_what_runs_as_one_is_none(void **state)
+{
+    (void)state;
+    struct lab lab = open_lab("[{op: decode_jpeg, scale: never}, {op: resize, size: [64, 64]},"
+                              " {op: normalize}, {op: to_chw}]");
+    struct keeping keeping = measured(4);
+    struct keeping_place places[CHAIN_OPERATORS_MAX];
+    assert_int_equal(preprocess_keeping_places(&keeping, lab.chain, places), 3);
+    assert_int_equal(places[1].cut, 2);
+    assert_int_equal(places[2].cut, 4);
+    close_lab(&lab);
+}
+
+/* ---- regret, simulated: what is measured is off by some percent, the truth is the model's ---- */
+
+static const double COSTS[] = {2e4, 1e5, 5e5, 2e6, 1e7}, SIZES[] = {1e3, 2e4, 2e5, 2e6},
+                    SPEEDS[] = {0.2, 1, 5, 25}, TIMES_USED[] = {1, 2, 3, 6, 20},
+                    ERRORS[] = {0.98, 1, 1.02};
+
+static double total_of(const struct keeping_choice *choice, uint32_t cut)
+{
+    size_t i = 0;
+    while (choice->option[i].cut != cut)
+        i++;
+    return choice->option[i].total_ns;
+}
+
+/* Returns the cost of the choice by wrong numbers against that of the best alternative. */
+static double regret_of(const struct keeping_place *truth, const struct keeping_disk *disk,
+                        const struct keeping_needs *needs, double error)
+{
+    struct keeping_place seen[2] = {truth[0], truth[1]};
+    struct keeping_disk slower = *disk;
+    seen[0].make_ns *= error;
+    seen[1].make_ns /= error;
+    slower.warm_ns /= error;
+    slower.cold_ns /= error;
+    struct keeping_choice real = preprocess_keeping_choose(truth, 2, disk, needs);
+    struct keeping_choice made = preprocess_keeping_choose(seen, 2, &slower, needs);
+    double best = real.option[0].total_ns;
+    for (size_t i = 1; i < real.count; i++)
+        best = real.option[i].total_ns < best ? real.option[i].total_ns : best;
+    return total_of(&real, made.cut) / best;
+}
+
+/* Visits every speed, number of uses and error for a pipeline: u8 before the last operator, f32 after it. */
+static void sweep(double cost, double size, double *sum, double *max, size_t *points)
+{
+    const struct keeping_place places[] = {
+        {.cut = 1, .make_ns = cost, .rest_ns = cost / 4, .bytes = size},
+        {.cut = 2, .make_ns = cost * 1.25, .rest_ns = 0, .bytes = size * 4},
+    };
+    for (size_t k = 0; k < WEIR_COUNT(SPEEDS) * WEIR_COUNT(TIMES_USED) * WEIR_COUNT(ERRORS); k++) {
+        struct keeping_disk disk = FAST;
+        struct keeping_needs needs = EPOCHS;
+        disk.warm_ns = disk.cold_ns = SPEEDS[k % WEIR_COUNT(SPEEDS)];
+        needs.uses = TIMES_USED[k / WEIR_COUNT(SPEEDS) % WEIR_COUNT(TIMES_USED)];
+        double error = ERRORS[k / WEIR_COUNT(SPEEDS) / WEIR_COUNT(TIMES_USED)];
+        double regret = regret_of(places, &disk, &needs, error);
+        *sum += regret;
+        *max = regret > *max ? regret : *max;
+        (*points)++;
+    }
+}
+
+static void regret_is_small_though_measurements_are_off(void **state)
+{
+    (void)state;
+    double sum = 0, max = 0;
+    size_t points = 0;
+    for (size_t i = 0; i < WEIR_COUNT(COSTS); i++)
+        for (size_t k = 0; k < WEIR_COUNT(SIZES); k++)
+            sweep(COSTS[i], SIZES[k], &sum, &max, &points);
+    assert_int_equal(points, 1200);
+    assert_true(sum / (double)points <= 1.03);
+    assert_true(max <= 1.07);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -187,6 +265,8 @@ int main(void)
         cmocka_unit_test(what_is_past_the_page_cache_is_read_from_the_disk),
         cmocka_unit_test(a_budget_is_kept_to_and_the_rest_is_made_each_time),
         cmocka_unit_test(places_are_those_before_chance_as_they_were_measured),
+        cmocka_unit_test(a_place_that_parts_what_runs_as_one_is_none),
+        cmocka_unit_test(regret_is_small_though_measurements_are_off),
         cmocka_unit_test(what_is_made_for_one_reader_alone_is_no_place_but_a_hint),
         cmocka_unit_test(a_choice_waits_until_enough_is_measured_and_says_whether_it_is_another),
     };
