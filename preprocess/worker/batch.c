@@ -40,6 +40,16 @@ void preprocess_batch_give_tensor(struct worker_batch *batch, struct column *col
     give_values(batch, &column->values);
 }
 
+void preprocess_batch_give_reasons(struct worker_batch *batch, const char *first,
+                                   const struct failures *failures)
+{
+    if (batch->failed == 0)
+        return;
+    batch->reason = weir_strdup(first);
+    batch->failures = weir_calloc(1, sizeof(*batch->failures));
+    *batch->failures = *failures;
+}
+
 void preprocess_batch_free(struct worker_batch *batch)
 {
     if (batch == NULL)

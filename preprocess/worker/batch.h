@@ -46,6 +46,9 @@ void preprocess_batch_give(struct worker_batch *batch, void *bytes, size_t size)
 /* Takes the buffers out of a column: nothing is copied between operator and socket. Values that were lent memory are in
  * the loan that the batch has. */
 void preprocess_batch_give_tensor(struct worker_batch *batch, struct column *column);
+/* Has it say why samples of it have failed, if any have, whoever it is for. */
+void preprocess_batch_give_reasons(struct worker_batch *batch, const char *first,
+                                   const struct failures *failures);
 /* Leaves the last steps of making its tensors, all of which it has, to its consumer: `bytes` are those that it holds
  * then. */
 void preprocess_batch_leave_steps(struct worker_batch *batch,

@@ -339,8 +339,7 @@ static void add_rows(struct batch_maker *maker, const struct located_sample *sam
     payload->values.size = end;
 }
 
-/* Takes samples from `first` on for as long as they lie in memory; returns how many: nearly all of a batch of
- * small ones. What it does not take, read_sample() reads. */
+/* Takes samples from `first` on for as long as they lie in memory; returns how many. read_sample() reads the others. */
 static size_t take_mapped(struct batch_maker *maker, const struct batch_request *request,
                           const struct located_sample *samples, size_t first, size_t count,
                           struct column *payload)
@@ -655,16 +654,6 @@ static enum weir_status work_through(struct batch_maker *maker, const struct bat
     return status;
 }
 
-/* Has the batch say why samples of it have failed, whoever it is for. */
-static void give_reasons(struct worker_batch *batch, const struct batch_maker *maker)
-{
-    if (batch->failed == 0)
-        return;
-    batch->reason = weir_strdup(maker->reason);
-    batch->failures = weir_calloc(1, sizeof(*batch->failures));
-    *batch->failures = maker->failures;
-}
-
 enum weir_status preprocess_batch_maker_make(struct batch_maker *maker,
                                              const struct batch_request *request,
                                              struct worker_batch **ret_batch,
@@ -686,7 +675,7 @@ enum weir_status preprocess_batch_maker_make(struct batch_maker *maker,
     batch->label_kind = request->located->label_kind;
     batch->label_width = request->located->label_width;
     give_rows(batch, &maker->rows);
-    give_reasons(batch, maker);
+    preprocess_batch_give_reasons(batch, maker->reason, &maker->failures);
     for (size_t i = 0; i < preprocess_chain_outputs(chain); i++)
         preprocess_batch_give_tensor(batch, preprocess_chain_output(chain, i));
     if (preprocess_chain_left(chain)->count > 0)
