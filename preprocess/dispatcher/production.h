@@ -11,7 +11,7 @@
 
 enum {
     PRODUCTION_WINDOW = 512,    /* groups, over all ranks, whose makers are known … */
-    PRODUCTION_KNOWN_MS = 10000 /* … since they took it up: a worker keeps batches for a while */
+    PRODUCTION_KNOWN_MS = 30000 /* … since they took it up: a worker keeps batches for a while */
 };
 
 struct production_maker {

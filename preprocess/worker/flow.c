@@ -74,7 +74,7 @@ static struct waiting waiting_for(const struct worker_flow *flow, uint64_t job, 
 {
     struct waiting waiting = {.lowest = UINT64_MAX};
     for (size_t i = 0; i < flow->ready_count; i++) {
-        const struct worker_lease *lease = lease_of(flow, flow->ready[i].fence);
+        const struct worker_lease *lease = &flow->leases[flow->ready[i].slot];
         if (lease->job != job || lease->session != session)
             continue;
         waiting.count++;
@@ -267,7 +267,7 @@ static void skip_delivered(struct worker_flow *flow, const struct worker_consume
         lease->sent |= bits;
     }
     for (size_t i = flow->ready_count; i-- > 0;) {
-        const struct worker_lease *lease = lease_of(flow, flow->ready[i].fence);
+        const struct worker_lease *lease = &flow->leases[flow->ready[i].slot];
         if (lease->job == consumer->job && lease->session == consumer->session &&
             flow->ready[i].batch < consumer->missing)
             discard(flow, i);
@@ -448,7 +448,8 @@ bool preprocess_flow_made(struct worker_flow *flow, const struct worker_ready *r
     flow->ready =
         weir_grow(flow->ready, flow->ready_count, &flow->ready_capacity, sizeof(*flow->ready));
     lease->made |= bit_of(lease, ready->batch);
-    flow->ready[flow->ready_count++] = *ready;
+    flow->ready[flow->ready_count] = *ready;
+    flow->ready[flow->ready_count++].slot = (size_t)(lease - flow->leases);
     return true;
 }
 
@@ -492,7 +493,7 @@ static int64_t oldest_ready(const struct worker_flow *flow, const struct worker_
 {
     int64_t oldest = -1;
     for (size_t i = 0; i < flow->ready_count; i++) {
-        const struct worker_lease *lease = lease_of(flow, flow->ready[i].fence);
+        const struct worker_lease *lease = &flow->leases[flow->ready[i].slot];
         if (lease->job != consumer->job || lease->session != consumer->session)
             continue;
         if (oldest < 0 || flow->ready[i].batch < flow->ready[oldest].batch)

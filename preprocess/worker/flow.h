@@ -69,6 +69,7 @@ struct worker_ready {
     const uint64_t *ids; /* live samples in it; the caller's, as is `payload` */
     size_t id_count;
     void *payload;
+    size_t slot; /* private: of its lease, which goes with it */
 };
 
 struct worker_consumer {
