@@ -24,9 +24,9 @@
 
 #define FILE_WITH(trigger)                                                                  \
     "pipeline: {name: p}\ndatasets: [{name: notes}]\ntrigger: " trigger "\nselection: {}\n" \
-    "preprocess: {}\ntraining: {}\nevaluation: {name: m, every: 1 month, metrics: accuracy}\n"
+    "preprocess: {}\ntraining: {epochs: 2}\nevaluation: {name: m, every: 1 month, metrics: accuracy}\n"
 
-/* Goes through every state: two policies ask for measures, and the selector for models. */
+/* Goes through every state: two policies ask for measures, and the selector for models, and for rounds of training. */
 static const char EVERYTHING[] = FILE_WITH(
     "{policy: ensemble, all: [{policy: drift, on: features, samples: 20, reference: 20, current: "
     "20, statistics: [{name: ks, criterion: {policy: threshold, value: 0.9}}]}, {policy: "

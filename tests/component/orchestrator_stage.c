@@ -164,14 +164,16 @@ static struct sealed seal(struct stage *stage, size_t first, size_t end)
     return sealed;
 }
 
-static void reply_selected(struct weir_request *request, const struct sealed *sealed)
+static void reply_selected(struct weir_request *request, const struct sealed *sealed,
+                           uint32_t period)
 {
     struct msg_selected answer = {.digest = sealed->digest,
                                   .samples = sealed->samples,
                                   .path = sealed->path,
                                   .policy = "all",
                                   .reason = sealed->samples > 0 ? "" : "nothing there",
-                                  .candidates = sealed->samples};
+                                  .candidates = sealed->samples,
+                                  .period = period};
     weir_rpc_reply(request->server, &request->route, MSG_selected, &answer, NULL);
 }
 
@@ -207,7 +209,7 @@ static void on_select(void *owner, struct weir_request *request)
     size_t end = select->trigger == stage->skips ? 0 : weir_sample_row(select->until_id) + 1;
     struct sealed sealed = seal(stage, 0, end);
     if (!stage->chooses || !ask_for_models(stage, request, &sealed))
-        reply_selected(request, &sealed);
+        reply_selected(request, &sealed, stage->chooses ? 1 : 0);
 }
 
 static void on_scores_take(void *owner, struct weir_request *request)
@@ -226,7 +228,7 @@ static void on_interval(void *owner, struct weir_request *request)
            end = (size_t)(interval->to_time / DAY_US);
     end = end < STAGE_SAMPLES ? end : STAGE_SAMPLES;
     struct sealed sealed = seal(owner, first < end ? first : end, end);
-    reply_selected(request, &sealed);
+    reply_selected(request, &sealed, 0);
 }
 
 static void on_window(void *owner, struct weir_request *request)

@@ -58,10 +58,11 @@ struct stage {
     uint64_t measures_requested; /* requests to open one that had to wait */
     uint64_t feed_floor;         /* changes up to here are not kept */
     uint64_t missed;             /* samples erased among them */
-    bool chooses;    /* the selector wants scores and a model of what is held out before it seals */
-    char scored[64]; /* digest of the set that it has scores of */
-    uint64_t skips;  /* the trigger of which it says that nothing is there; 0: none */
-    uint64_t lost;   /* what the dispatcher says of every job */
+    bool
+        chooses; /* the selector wants scores and a model of what is held out before it seals, each epoch anew */
+    char scored[64];        /* digest of the set that it has scores of */
+    uint64_t skips;         /* the trigger of which it says that nothing is there; 0: none */
+    uint64_t lost;          /* what the dispatcher says of every job */
     unsigned trainers_fail; /* so many of the next trainers end with an error */
     const char *model_name; /* as trainers call the file of their model */
     void (*plant)(const struct stage *stage, const char *path); /* what lies there; NULL: a model */
