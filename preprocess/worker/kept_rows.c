@@ -77,6 +77,7 @@ static bool append(struct kept_rows *known, struct kept_place *place, struct wei
         if (preprocess_mapping_copy(&(struct mapping_range){row.at, row.size}, 1,
                                     out->at + out->size)) {
             out->size += row.size;
+            known->tally.hits++;
             return true;
         }
         preprocess_kept_give_up_shorter(known->kept);
@@ -99,9 +100,11 @@ bool preprocess_kept_rows_take(struct kept_rows *known, size_t place, uint64_t l
 void preprocess_kept_rows_add(struct kept_rows *known, uint64_t id, const struct weir_buf *out,
                               size_t before)
 {
-    if (are_records(known))
-        preprocess_kept_add(known->kept, id, known->key,
-                            weir_bytes(out->at + before, out->size - before));
+    if (!are_records(known))
+        return;
+    preprocess_kept_add(known->kept, id, known->key,
+                        weir_bytes(out->at + before, out->size - before));
+    known->tally.misses++;
 }
 
 const struct chain_kept *preprocess_kept_rows_at_cut(const struct kept_rows *known)
@@ -135,7 +138,7 @@ void preprocess_kept_rows_settle(struct kept_rows *known, bool is_good)
     preprocess_kept_settle(known->kept, is_good);
     known->tally.damaged += preprocess_kept_damaged(known->kept) - known->damaged_seen;
     known->damaged_seen = preprocess_kept_damaged(known->kept);
-    for (size_t i = 0; is_good && i < known->rows->count; i++) {
+    for (size_t i = 0; is_good && !are_records(known) && i < known->rows->count; i++) {
         known->tally.hits += known->is_known.at[i];
         known->tally.misses += !known->is_known.at[i];
     }
