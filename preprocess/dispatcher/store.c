@@ -313,9 +313,11 @@ static enum weir_status save_reports(struct weir_db *db, const struct dispatcher
     return status;
 }
 
-/* The operators before the place at which rows are kept. */
+/* The operators before the place at which rows are kept; "source" where it is the records. */
 static void print_kept(const struct dispatcher_entry *entry, struct weir_buf *out)
 {
+    if (entry->plan.keeps_records)
+        weir_buf_append_text(out, "source");
     for (size_t i = 0; i < preprocess_entry_cut(entry); i++)
         weir_buf_printf(out, "%s%s", i > 0 ? " " : "",
                         preprocess_chain_cost(entry->plan.chain, i).name);

@@ -17,8 +17,7 @@ enum { MAPPED_SAMPLES_MAX = 512 /* that are taken together */, AHEAD = 16 };
 struct batch_maker {
     struct files *files;
     struct crashes *crashes;
-    uint64_t bytes_read;
-    int64_t read_ns;
+    struct batch_maker_read has_read;
     /* One batch at a time: */
     struct rows rows;
     struct weir_buf times; /* event times of the rows, where operators read them */
@@ -64,19 +63,9 @@ const struct kept_rows *preprocess_batch_maker_kept(const struct batch_maker *ma
     return &maker->known;
 }
 
-uint64_t preprocess_batch_maker_bytes_read(const struct batch_maker *maker)
+struct batch_maker_read preprocess_batch_maker_read(const struct batch_maker *maker)
 {
-    return maker->bytes_read;
-}
-
-int64_t preprocess_batch_maker_read_ns(const struct batch_maker *maker)
-{
-    return maker->read_ns;
-}
-
-struct kept_tally preprocess_batch_maker_kept_use(const struct batch_maker *maker)
-{
-    return maker->known.tally;
+    return maker->has_read;
 }
 
 const char *preprocess_batch_maker_reason(const struct batch_maker *maker)
@@ -270,7 +259,7 @@ static enum weir_status read_sample(struct batch_maker *maker, const struct batc
         preprocess_rows_add_hole(&maker->rows, sample->id, state);
         return WEIR_OK;
     }
-    maker->bytes_read += payload->values.size - before;
+    maker->has_read.bytes += payload->values.size - before;
     if (is_fetched)
         preprocess_kept_rows_add(&maker->known, sample->id, &payload->values, before);
     preprocess_rows_add(&maker->rows, sample, place, 1);
@@ -335,7 +324,7 @@ static void add_rows(struct batch_maker *maker, const struct located_sample *sam
     if (maker->in_place)
         add_places(maker, count, payload);
     payload->offsets.size += count * sizeof(uint32_t);
-    maker->bytes_read += end - payload->values.size;
+    maker->has_read.bytes += end - payload->values.size;
     payload->values.size = end;
 }
 
@@ -434,7 +423,7 @@ static enum weir_status read_timed(struct batch_maker *maker, const struct batch
 {
     int64_t begun_ns = weir_now_ns();
     enum weir_status status = read_samples(maker, request, err);
-    maker->read_ns += weir_now_ns() - begun_ns;
+    maker->has_read.ns += weir_now_ns() - begun_ns;
     return status;
 }
 

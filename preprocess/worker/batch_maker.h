@@ -52,12 +52,12 @@ enum weir_status preprocess_batch_maker_fold(struct batch_maker *maker,
                                              struct weir_error *err) WEIR_MUST_USE;
 /* Returns what is kept of the newest batch. */
 const struct kept_rows *preprocess_batch_maker_kept(const struct batch_maker *maker);
-/* Bytes read from files so far. */
-uint64_t preprocess_batch_maker_bytes_read(const struct batch_maker *maker);
-/* Time spent on that, by the clock. */
-int64_t preprocess_batch_maker_read_ns(const struct batch_maker *maker);
-/* Rows that were kept, as far as batches used them so far. */
-struct kept_tally preprocess_batch_maker_kept_use(const struct batch_maker *maker);
+/* Bytes of samples read from files so far, and the time spent on that, by the clock. */
+struct batch_maker_read {
+    uint64_t bytes;
+    int64_t ns;
+};
+struct batch_maker_read preprocess_batch_maker_read(const struct batch_maker *maker);
 /* Returns the first sample of the newest batch that failed, with its place (the end of a long path) and the reason; ""
  * when none did. */
 const char *preprocess_batch_maker_reason(const struct batch_maker *maker);

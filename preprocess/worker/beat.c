@@ -147,7 +147,8 @@ static void add_failures(const struct failures *failures, struct costs *costs)
 
 static void add_kept(const struct worker_job *job, struct costs *costs)
 {
-    costs->kept_key[costs->jobs] = job->worker->kept != NULL ? job->plan.kept_key : 0;
+    uint64_t key = job->plan.keeps_records ? WEIR_CACHE_RECORDS : job->plan.kept_key;
+    costs->kept_key[costs->jobs] = job->worker->kept != NULL ? key : 0;
     costs->kept_hits[costs->jobs] = job->kept.hits;
     costs->kept_misses[costs->jobs] = job->kept.misses;
     costs->kept_damaged[costs->jobs] = job->kept.damaged;

@@ -236,9 +236,8 @@ static void make(struct worker *worker, const struct worker_make *what)
     struct sharing sharing;
     preprocess_sharing_find(worker, lease, job, what->batch, bytes_of(&request), &sharing);
     int64_t before_ns = weir_cpu_thread_ns();
-    uint64_t before_bytes = preprocess_batch_maker_bytes_read(worker->batch_maker);
-    int64_t before_read_ns = preprocess_batch_maker_read_ns(worker->batch_maker);
-    struct kept_tally before_kept = preprocess_batch_maker_kept_use(worker->batch_maker);
+    struct batch_maker_read before_read = preprocess_batch_maker_read(worker->batch_maker);
+    struct kept_tally before_kept = preprocess_batch_maker_kept(worker->batch_maker)->tally;
     if (lease->attempt == 0)
         status =
             preprocess_batch_maker_fold(worker->batch_maker, &request, &source.task->partial, &err);
@@ -251,9 +250,10 @@ static void make(struct worker *worker, const struct worker_make *what)
         preprocess_batch_compress(batch, worker->compression);
     worker->compress_ns += weir_cpu_thread_ns() - made_ns;
     preprocess_sharing_charge(&sharing, weir_cpu_thread_ns() - before_ns);
-    job->bytes_read += preprocess_batch_maker_bytes_read(worker->batch_maker) - before_bytes;
-    job->read_ns += preprocess_batch_maker_read_ns(worker->batch_maker) - before_read_ns;
-    struct kept_tally kept = preprocess_batch_maker_kept_use(worker->batch_maker);
+    struct batch_maker_read read = preprocess_batch_maker_read(worker->batch_maker);
+    struct kept_tally kept = preprocess_batch_maker_kept(worker->batch_maker)->tally;
+    job->bytes_read += read.bytes - before_read.bytes;
+    job->read_ns += read.ns - before_read.ns;
     preprocess_kept_tally_add(&job->kept, &before_kept, &kept);
     if (status == WEIR_TIMEOUT)
         return; /* the next round goes on with it */

@@ -197,7 +197,7 @@ static void expect_all(struct lab *lab, uint64_t hole, uint32_t hole_state)
         for (uint64_t number = 0; number < BATCHES; number++)
             expect_batch(lab, number, hole, hole_state);
     }
-    assert_true(preprocess_batch_maker_bytes_read(lab->maker) >
+    assert_true(preprocess_batch_maker_read(lab->maker).bytes >
                 2 * (SAMPLES - 2) * sizeof(struct record));
 }
 
