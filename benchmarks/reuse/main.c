@@ -419,9 +419,11 @@ static enum weir_status chosen_right(void *state, double *ret_rate, struct weir_
     return WEIR_OK;
 }
 
-#define REGRET_MEAN_BAR (1 / 1.03)
-#define REGRET_MAX_BAR  (1 / 1.07)
-#define ANCHOR_BAR      (7.0 / 8) /* of Cachew's decisions are right (ATC 2022, fig. 7) */
+#define CHOICE_FIGURE(NAME, UNIT, BAR, OURS)                                                     \
+    {                                                                                            \
+        .name = "reuse.choice." NAME, .against = "the best alternative, measured", .unit = UNIT, \
+        .bar = BAR, .runs_max = 1, .prepare = sweep, .ours = OURS, .theirs = one                 \
+    }
 
 static const struct bench_figure FIGURES[] = {
     {.name = "reuse.pictures.second_epoch",
@@ -450,30 +452,10 @@ static const struct bench_figure FIGURES[] = {
      .prepare = prepare_lookup,
      .ours = held,
      .theirs = in_16_bytes},
-    {.name = "reuse.choice.mean",
-     .against = "the best alternative, measured",
-     .unit = "of its speed, on average",
-     .bar = REGRET_MEAN_BAR,
-     .runs_max = 1,
-     .prepare = sweep,
-     .ours = chosen_on_average,
-     .theirs = one},
-    {.name = "reuse.choice.worst",
-     .against = "the best alternative, measured",
-     .unit = "of its speed, at worst",
-     .bar = REGRET_MAX_BAR,
-     .runs_max = 1,
-     .prepare = sweep,
-     .ours = chosen_at_worst,
-     .theirs = one},
-    {.name = "reuse.choice.right",
-     .against = "all points of the sweep",
-     .unit = "within 3 % of the best",
-     .bar = ANCHOR_BAR,
-     .runs_max = 1,
-     .prepare = sweep,
-     .ours = chosen_right,
-     .theirs = one},
+    CHOICE_FIGURE("mean", "of its speed, on average", 1 / 1.03, chosen_on_average),
+    CHOICE_FIGURE("worst", "of its speed, at worst", 1 / 1.07, chosen_at_worst),
+    /* Cachew: 7 of 8 (ATC 2022, fig. 7). */
+    CHOICE_FIGURE("right", "of the points within 3 %", 7.0 / 8, chosen_right),
     {.name = "reuse.writing",
      .against = "bare pwrite and a checksum",
      .unit = "bytes/CPU s",
