@@ -1,15 +1,17 @@
 /* See place.h. */
 #include "benchmarks/plan/place.h"
 
+#include "benchmarks/slice/pictures.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
-#include "tests/support/jpeg_picture.h"
 
-enum { PICTURES = 512, DRAWN = 16, EPOCHS = 2, WORKERS = 2 };
+enum { PICTURES = 512, EPOCHS = 2, WORKERS = 2 };
 
 static const char SOURCE[] =
     "    source: {path: %s, format: files, import: reference, settle: 0s}\n"
     "    time: {from: mtime}\n";
+static const struct jpeg_picture PICTURE = {
+    .height = 250, .width = 330, .quality = 85, .components = 3, .noise = 20};
 static const char SECTION[] =
     "  operators:\n"
     "    - {op: decode_jpeg}\n"
@@ -18,24 +20,6 @@ static const char SECTION[] =
     "    - {op: to_chw}\n"
     "  plan: {place: %s}\n"
     "  batch: {samples: 32, shuffle: full}\n";
-
-static enum weir_status write_pictures(const struct corpus *corpus, struct weir_error *err)
-{
-    struct weir_buf drawn[DRAWN] = {{0}};
-    enum weir_status status = weir_make_directories(corpus->directory, 0755, err);
-    for (size_t i = 0; i < DRAWN; i++) {
-        const struct jpeg_picture picture = {
-            .height = 250, .width = 330, .seed = i, .quality = 85, .components = 3, .noise = 20};
-        jpeg_picture_write(&picture, &drawn[i]);
-    }
-    for (size_t i = 0; i < corpus->samples && status == WEIR_OK; i++) {
-        WEIR_AUTO_FREE char *path = weir_format("%s/%05zu.jpg", corpus->directory, i);
-        status = weir_file_write_atomic(path, weir_buf_view(&drawn[i % DRAWN]), err);
-    }
-    for (size_t i = 0; i < DRAWN; i++)
-        weir_buf_fini(&drawn[i]);
-    return status;
-}
 
 static enum weir_status prepare(struct place *place, enum place_side side, const char *name,
                                 struct weir_error *err)
@@ -53,7 +37,7 @@ enum weir_status place_open(struct place *place, const char *directory, double s
     *place = (struct place){
         .corpus = {.directory = weir_format("%s/pictures", directory),
                    .samples = (size_t)(PICTURES * scale) * WORKLOAD_STRIDE + WORKLOAD_STRIDE}};
-    enum weir_status status = write_pictures(&place->corpus, err);
+    enum weir_status status = pictures_write(&place->corpus, &PICTURE, err);
     if (status == WEIR_OK)
         status = weir_make_directories(platform, 0755, err);
     if (status == WEIR_OK)

@@ -2,16 +2,14 @@
  * with PyTorch. */
 #include "benchmarks/preprocess/bench.h"
 #include "benchmarks/preprocess/torch.h"
+#include "benchmarks/slice/pictures.h"
 #include "core/base/clock.h"
-#include "core/base/file.h"
 #include "core/base/memory.h"
 #include "core/wire/sample_set.h"
-#include "tests/support/jpeg_picture.h"
 
 #include <string.h>
 
 enum {
-    DRAWN = 40, /* pictures; the others are copies */
     COMPARED = 24,
 };
 
@@ -19,29 +17,14 @@ static const char SOURCE[] =
     "    source: {path: %s, format: files, import: reference, settle: 0s}\n"
     "    time: {from: mtime}\n";
 
+static const struct jpeg_picture PICTURE = {
+    .height = 375, .width = 500, .quality = 90, .components = 3, .noise = 40};
+
 /* ---- the pictures ---- */
 
 static char *path_of(const struct corpus *corpus, size_t picture)
 {
     return weir_format("%s/%05zu.jpg", corpus->directory, picture);
-}
-
-static enum weir_status write_pictures(struct corpus *corpus, struct weir_error *err)
-{
-    struct weir_buf drawn[DRAWN] = {{0}};
-    enum weir_status status = weir_make_directories(corpus->directory, 0755, err);
-    for (size_t i = 0; i < DRAWN; i++) {
-        const struct jpeg_picture picture = {
-            .height = 375, .width = 500, .seed = i, .quality = 90, .components = 3, .noise = 40};
-        jpeg_picture_write(&picture, &drawn[i]);
-    }
-    for (size_t i = 0; status == WEIR_OK && i < corpus->samples; i++) {
-        WEIR_AUTO_FREE char *path = path_of(corpus, i);
-        status = weir_file_write_atomic(path, weir_buf_view(&drawn[i % DRAWN]), err);
-    }
-    for (size_t i = 0; i < DRAWN; i++)
-        weir_buf_fini(&drawn[i]);
-    return status;
 }
 
 /* Fails unless the plain loop makes the same pictures as Weir's operators. */
@@ -77,7 +60,7 @@ enum weir_status prepare_pictures(void *state, struct weir_error *err)
     WEIR_AUTO_FREE char *section = weir_format("  operators: %s\n"
                                                "  batch: {samples: %d, shuffle: full}\n",
                                                PLAIN_OPERATORS, PLAIN_BATCH);
-    enum weir_status status = write_pictures(&bench->pictures, err);
+    enum weir_status status = pictures_write(&bench->pictures, &PICTURE, err);
     if (status == WEIR_OK)
         status = compare(bench, err);
     if (status == WEIR_OK)

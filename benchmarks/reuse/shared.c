@@ -1,9 +1,9 @@
 /* See shared.h. */
 #include "benchmarks/reuse/shared.h"
 
+#include "benchmarks/slice/pictures.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
-#include "tests/support/jpeg_picture.h"
 #include "trainer_client/include/weir/client.h"
 
 #include <pthread.h>
@@ -12,7 +12,6 @@
 
 enum {
     PICTURES = 2048,
-    DRAWN = 16,
     WORKERS = 2,
     BATCH = 32,
     STEP_NS = 150 * 1000 * 1000, /* several times what a worker needs for a batch */
@@ -28,6 +27,8 @@ enum role { STOPS, DIES, COMES_LATE, STEADY };
 static const char SOURCE[] =
     "    source: {path: %s, format: files, import: reference, settle: 0s}\n"
     "    time: {from: mtime}\n";
+static const struct jpeg_picture PICTURE = {
+    .height = 375, .width = 500, .quality = 85, .components = 3, .noise = 12};
 static const char SECTION[] =
     "  operators:\n"
     "    - {op: decode_jpeg}\n"
@@ -35,24 +36,6 @@ static const char SECTION[] =
     "    - {op: normalize, mean: [0.485, 0.456, 0.406], std: [0.229, 0.224, 0.225]}\n"
     "    - {op: to_chw}\n"
     "  batch: {samples: 32, shuffle: full}\n";
-
-static enum weir_status write_pictures(const struct corpus *corpus, struct weir_error *err)
-{
-    struct weir_buf drawn[DRAWN] = {{0}};
-    enum weir_status status = weir_make_directories(corpus->directory, 0755, err);
-    for (size_t i = 0; i < DRAWN; i++) {
-        const struct jpeg_picture picture = {
-            .height = 375, .width = 500, .seed = i, .quality = 85, .components = 3, .noise = 12};
-        jpeg_picture_write(&picture, &drawn[i]);
-    }
-    for (size_t i = 0; i < corpus->samples && status == WEIR_OK; i++) {
-        WEIR_AUTO_FREE char *path = weir_format("%s/%05zu.jpg", corpus->directory, i);
-        status = weir_file_write_atomic(path, weir_buf_view(&drawn[i % DRAWN]), err);
-    }
-    for (size_t i = 0; i < DRAWN; i++)
-        weir_buf_fini(&drawn[i]);
-    return status;
-}
 
 enum weir_status shared_open(struct shared *shared, const char *directory, double scale,
                              struct weir_error *err)
@@ -63,7 +46,7 @@ enum weir_status shared_open(struct shared *shared, const char *directory, doubl
                    .samples = (size_t)(PICTURES * scale) * WORKLOAD_STRIDE + WORKLOAD_STRIDE}};
     shared->workload = (struct workload){.corpus = &shared->corpus};
     WEIR_AUTO_FREE char *source = weir_format(SOURCE, shared->corpus.directory);
-    enum weir_status status = write_pictures(&shared->corpus, err);
+    enum weir_status status = pictures_write(&shared->corpus, &PICTURE, err);
     if (status == WEIR_OK)
         status = weir_make_directories(platform, 0755, err);
     if (status == WEIR_OK)
