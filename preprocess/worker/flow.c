@@ -333,13 +333,16 @@ bool preprocess_worker_is_same_work(const struct worker_lease *lease,
 bool preprocess_flow_needs(const struct worker_flow *flow, uint64_t job, uint64_t batch,
                            uint64_t reach)
 {
+    bool is_known = false;
     for (size_t i = 0; i < WORKER_CONSUMERS_MAX; i++) {
         const struct worker_consumer *consumer = &flow->consumers[i];
-        if (consumer->session != 0 && consumer->job == job && batch >= consumer->missing &&
-            batch - consumer->missing <= reach)
+        if (consumer->session == 0 || consumer->job != job)
+            continue;
+        is_known = true;
+        if (batch >= consumer->missing && batch - consumer->missing <= reach)
             return true;
     }
-    return false;
+    return !is_known && batch <= reach;
 }
 
 void preprocess_flow_suspend(struct worker_flow *flow, uint64_t fence)

@@ -133,7 +133,8 @@ void preprocess_flow_share(struct worker_flow *flow, uint64_t fence, uint64_t pr
 /* True when both are the same piece of work (rule 8). */
 bool preprocess_worker_is_same_work(const struct worker_lease *lease,
                                     const struct worker_lease *other);
-/* True when a consumer of the job lacks the batch and is at most `reach` batches behind. */
+/* True when a consumer of the job lacks the batch and is at most `reach` batches behind. One that has not come yet
+ * begins at the first. */
 bool preprocess_flow_needs(const struct worker_flow *flow, uint64_t job, uint64_t batch,
                            uint64_t reach);
 /* The locations known for the lease are out of date: nothing more is made of it until it begins again. */

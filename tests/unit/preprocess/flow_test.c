@@ -389,6 +389,20 @@ static void strangers_do_not_crowd_out_who_is_served(void **state)
     end(flow);
 }
 
+static void a_job_needs_what_its_consumer_lacks_and_the_first_before_it_comes(void **state)
+{
+    (void)state;
+    struct worker_flow *flow = begin();
+    assert_true(preprocess_flow_needs(flow, JOB, 2, 2));
+    assert_false(preprocess_flow_needs(flow, JOB, 3, 2));
+    order(flow, 0, 1, 0);
+    credit(flow, 0, 0, 5, false);
+    assert_false(preprocess_flow_needs(flow, JOB, 2, 2));
+    assert_true(preprocess_flow_needs(flow, JOB, 7, 2));
+    assert_false(preprocess_flow_needs(flow, JOB, 8, 2));
+    end(flow);
+}
+
 static void a_suspended_lease_waits_until_it_begins_again(void **state)
 {
     (void)state;
@@ -420,6 +434,7 @@ int main(void)
         cmocka_unit_test(what_the_consumer_has_is_skipped),
         cmocka_unit_test(counters_of_another_worker_session_do_not_count),
         cmocka_unit_test(strangers_do_not_crowd_out_who_is_served),
+        cmocka_unit_test(a_job_needs_what_its_consumer_lacks_and_the_first_before_it_comes),
         cmocka_unit_test(a_suspended_lease_waits_until_it_begins_again),
     };
     return cmocka_run_group_tests_name("flow", tests, NULL, NULL);
