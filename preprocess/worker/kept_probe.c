@@ -63,10 +63,10 @@ static bool write_pieces(int fd, uint8_t *bytes, double *ret_ns)
 }
 
 /* Reads as rows are read: mapped, summed, and copied to their column, which is in no cache. */
-static bool read_pieces(int fd, uint8_t *room, double *ret_ns)
+static bool read_pieces(int fd, uint8_t *room, int64_t (*now_ns)(void), double *ret_ns)
 {
     uint64_t sum = 0;
-    int64_t begun_ns = weir_now_ns();
+    int64_t begun_ns = now_ns();
     void *mapped = mmap(NULL, KEPT_PROBE_BYTES, PROT_READ, MAP_SHARED, fd, 0);
     if (mapped == MAP_FAILED)
         return false;
@@ -75,14 +75,21 @@ static bool read_pieces(int fd, uint8_t *room, double *ret_ns)
         sum ^= weir_hash64(weir_bytes(piece, PIECE), 0);
         memcpy(room + at, piece, PIECE);
     }
-    *ret_ns = each(weir_now_ns() - begun_ns);
+    *ret_ns = each(now_ns() - begun_ns);
     (void)munmap(mapped, KEPT_PROBE_BYTES);
     return sum != 0;
 }
 
 static bool read_past_cache(int fd, uint8_t *room, double *ret_ns)
 {
-    return posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) == 0 && read_pieces(fd, room, ret_ns);
+    return posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) == 0 &&
+           read_pieces(fd, room, weir_now_ns, ret_ns);
+}
+
+/* Nothing is waited for then but the processor, which operators are not charged for either. */
+static bool read_from_cache(int fd, uint8_t *room, double *ret_ns)
+{
+    return read_pieces(fd, room, weir_cpu_thread_ns, ret_ns);
 }
 
 typedef bool probe_fn(int fd, uint8_t *bytes, double *ret_ns);
@@ -103,7 +110,7 @@ static bool measure(int fd, uint8_t *bytes, struct kept_speed *speed)
 {
     bool is_good = best_of(write_pieces, fd, bytes, &speed->write_ns) && fdatasync(fd) == 0 &&
                    best_of(read_past_cache, fd, bytes, &speed->cold_ns) &&
-                   best_of(read_pieces, fd, bytes, &speed->warm_ns);
+                   best_of(read_from_cache, fd, bytes, &speed->warm_ns);
     if (is_good && speed->cold_ns < speed->warm_ns) /* a disk in memory, or noise */
         speed->cold_ns = speed->warm_ns;
     return is_good;

@@ -8,10 +8,11 @@
 
 enum { KEPT_PROBE_BYTES = 16 << 20 /* more than stays in the caches of a processor */ };
 
-/* Nanoseconds a byte: of CPU time to gather and write, by the clock to read and copy; each with the checksum. */
+/* Nanoseconds a byte, of CPU time unless the disk is waited for: to gather and write, to read and copy; each with the
+ * checksum. */
 struct kept_speed {
     double write_ns;
-    double warm_ns, cold_ns; /* from the page cache, and without it */
+    double warm_ns, cold_ns; /* from the page cache, and without it, by the clock */
 };
 
 /* Measures in a file of `folder`, which is removed; a killed worker leaves it as a draft. False: it is not writable. */
