@@ -26,6 +26,7 @@ void preprocess_kept_rows_begin(struct kept_rows *known, struct kept *kept, uint
     known->kept = kept;
     known->key = key;
     known->spared_bytes = 0;
+    known->taken = known->made = 0;
     known->is_used = kept != NULL && key != 0;
     if (!known->is_used)
         return;
@@ -77,7 +78,7 @@ static bool append(struct kept_rows *known, struct kept_place *place, struct wei
         if (preprocess_mapping_copy(&(struct mapping_range){row.at, row.size}, 1,
                                     out->at + out->size)) {
             out->size += row.size;
-            known->tally.hits++;
+            known->taken++;
             return true;
         }
         preprocess_kept_give_up_shorter(known->kept);
@@ -104,7 +105,7 @@ void preprocess_kept_rows_add(struct kept_rows *known, uint64_t id, const struct
         return;
     preprocess_kept_add(known->kept, id, known->key,
                         weir_bytes(out->at + before, out->size - before));
-    known->tally.misses++;
+    known->made++;
 }
 
 const struct chain_kept *preprocess_kept_rows_at_cut(const struct kept_rows *known)
@@ -125,8 +126,12 @@ void preprocess_kept_rows_place(struct kept_rows *known, const struct rows *rows
     known->rows = rows;
     weir_buf_clear(&known->is_known);
     weir_buf_reserve(&known->is_known, rows->count + 1);
-    for (size_t i = 0; i < rows->count; i++)
+    known->taken = 0;
+    for (size_t i = 0; i < rows->count; i++) {
         known->is_known.at[i] = preprocess_kept_rows_has(known, rows->samples[i]);
+        known->taken += known->is_known.at[i];
+    }
+    known->made = rows->count - known->taken;
     known->use = (struct chain_kept){
         .is_known = known->is_known.at, .load = load, .keep = keep, .owner = known};
 }
@@ -138,8 +143,8 @@ void preprocess_kept_rows_settle(struct kept_rows *known, bool is_good)
     preprocess_kept_settle(known->kept, is_good);
     known->tally.damaged += preprocess_kept_damaged(known->kept) - known->damaged_seen;
     known->damaged_seen = preprocess_kept_damaged(known->kept);
-    for (size_t i = 0; is_good && !are_records(known) && i < known->rows->count; i++) {
-        known->tally.hits += known->is_known.at[i];
-        known->tally.misses += !known->is_known.at[i];
-    }
+    if (!is_good)
+        return;
+    known->tally.hits += known->taken;
+    known->tally.misses += known->made;
 }

@@ -24,6 +24,7 @@ struct kept_rows {
     const struct rows *rows;
     uint64_t spared_bytes;   /* of payload, which count as if they had been read */
     struct chain_kept use;   /* for the chain */
+    uint64_t taken, made;    /* rows of this batch */
     struct kept_tally tally; /* of all batches */
     uint64_t loads;
     uint64_t damaged_seen; /* segments that are in a tally */
