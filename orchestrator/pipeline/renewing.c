@@ -69,11 +69,7 @@ static enum weir_status store(struct pipeline *pipeline, const struct run_result
 
 static void on_run(void *owner, const struct run_result *run, const struct weir_error *err)
 {
-    struct pipeline *pipeline = owner;
-    struct weir_error problem;
-    enum weir_status status = run == NULL ? err->status : store(pipeline, run, &problem);
-    if (status != WEIR_OK)
-        orchestrator_pipeline_trouble(pipeline, status, run == NULL ? err : &problem);
+    orchestrator_pipeline_store_run(owner, run, err, store);
 }
 
 void orchestrator_pipeline_renew(struct pipeline *pipeline)

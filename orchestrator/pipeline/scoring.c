@@ -74,20 +74,17 @@ static enum weir_status effect_announced(void *subject, const void *what, struct
                                   body, err);
 }
 
+static enum weir_status store(struct pipeline *pipeline, const struct run_result *run,
+                              struct weir_error *err)
+{
+    enum weir_status status =
+        orchestrator_commit(pipeline->context, effect_announced, pipeline, run, err);
+    return status == WEIR_OK ? hand_over(pipeline, run, err) : status;
+}
+
 static void on_run(void *owner, const struct run_result *run, const struct weir_error *err)
 {
-    struct pipeline *pipeline = owner;
-    struct weir_error problem;
-    if (run == NULL) {
-        orchestrator_pipeline_trouble(pipeline, err->status, err);
-        return;
-    }
-    enum weir_status status =
-        orchestrator_commit(pipeline->context, effect_announced, pipeline, run, &problem);
-    if (status == WEIR_OK)
-        status = hand_over(pipeline, run, &problem);
-    if (status != WEIR_OK)
-        orchestrator_pipeline_trouble(pipeline, status, &problem);
+    orchestrator_pipeline_store_run(owner, run, err, store);
 }
 
 static enum weir_status start_run(struct pipeline *pipeline, struct weir_error *err)

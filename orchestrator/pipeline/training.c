@@ -90,6 +90,15 @@ static void on_trained(void *owner, const struct run_result *run, const struct w
         orchestrator_pipeline_advance(pipeline, PIPELINE_ON_TRAINED, effect_trained, run);
 }
 
+void orchestrator_pipeline_store_run(struct pipeline *pipeline, const struct run_result *run,
+                                     const struct weir_error *err, store_run_fn *store)
+{
+    struct weir_error problem;
+    enum weir_status status = run == NULL ? err->status : store(pipeline, run, &problem);
+    if (status != WEIR_OK)
+        orchestrator_pipeline_trouble(pipeline, status, run == NULL ? err : &problem);
+}
+
 bool orchestrator_run_is_hollow(const struct run_result *run)
 {
     json_t *audit = orchestrator_json_of(run->audit);
