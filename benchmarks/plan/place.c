@@ -7,9 +7,6 @@
 
 enum { PICTURES = 512, EPOCHS = 2, WORKERS = 2 };
 
-static const char SOURCE[] =
-    "    source: {path: %s, format: files, import: reference, settle: 0s}\n"
-    "    time: {from: mtime}\n";
 static const struct jpeg_picture PICTURE = {
     .height = 250, .width = 330, .quality = 85, .components = 3, .noise = 20};
 static const char SECTION[] =
@@ -24,7 +21,7 @@ static const char SECTION[] =
 static enum weir_status prepare(struct place *place, enum place_side side, const char *name,
                                 struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *source = weir_format(SOURCE, place->corpus.directory);
+    WEIR_AUTO_FREE char *source = weir_format(PICTURES_SOURCE, place->corpus.directory);
     WEIR_AUTO_FREE char *section = weir_format(SECTION, name);
     place->workload[side] = (struct workload){.corpus = &place->corpus, .epochs = EPOCHS};
     return workload_prepare(&place->workload[side], place->rig, name, source, section, err);

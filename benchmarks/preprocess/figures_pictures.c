@@ -13,10 +13,6 @@ enum {
     COMPARED = 24,
 };
 
-static const char SOURCE[] =
-    "    source: {path: %s, format: files, import: reference, settle: 0s}\n"
-    "    time: {from: mtime}\n";
-
 static const struct jpeg_picture PICTURE = {
     .height = 375, .width = 500, .quality = 90, .components = 3, .noise = 40};
 
@@ -56,7 +52,7 @@ enum weir_status prepare_pictures(void *state, struct weir_error *err)
     bench->plain = plain_new(WORKLOAD_SEED);
     bench->picture_batches.corpus = &bench->pictures;
     bench->picture_batches.epochs = BENCH_PICTURE_EPOCHS;
-    WEIR_AUTO_FREE char *source = weir_format(SOURCE, bench->pictures.directory);
+    WEIR_AUTO_FREE char *source = weir_format(PICTURES_SOURCE, bench->pictures.directory);
     WEIR_AUTO_FREE char *section = weir_format("  operators: %s\n"
                                                "  batch: {samples: %d, shuffle: full}\n",
                                                PLAIN_OPERATORS, PLAIN_BATCH);

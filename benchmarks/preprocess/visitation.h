@@ -20,9 +20,8 @@ struct visitation_form {
     size_t samples, split_samples;
     size_t epochs;
     size_t workers;
-    size_t buffered; /* splits that a worker makes in advance */
-    size_t
-        kill_after; /* splits fetched by the trainer in the first epoch until worker 0 is killed */
+    size_t buffered;   /* splits that a worker makes in advance */
+    size_t kill_after; /* splits fetched in the first epoch until worker 0 is killed */
 };
 
 /* All epochs, accounted for as the audit of a job does: set = visited + lost, and visits of a sample

@@ -24,9 +24,6 @@ enum {
 
 enum role { STOPS, DIES, COMES_LATE, STEADY };
 
-static const char SOURCE[] =
-    "    source: {path: %s, format: files, import: reference, settle: 0s}\n"
-    "    time: {from: mtime}\n";
 static const struct jpeg_picture PICTURE = {
     .height = 375, .width = 500, .quality = 85, .components = 3, .noise = 12};
 static const char SECTION[] =
@@ -45,7 +42,7 @@ enum weir_status shared_open(struct shared *shared, const char *directory, doubl
         .corpus = {.directory = weir_format("%s/shared_pictures", directory),
                    .samples = (size_t)(PICTURES * scale) * WORKLOAD_STRIDE + WORKLOAD_STRIDE}};
     shared->workload = (struct workload){.corpus = &shared->corpus};
-    WEIR_AUTO_FREE char *source = weir_format(SOURCE, shared->corpus.directory);
+    WEIR_AUTO_FREE char *source = weir_format(PICTURES_SOURCE, shared->corpus.directory);
     enum weir_status status = pictures_write(&shared->corpus, &PICTURE, err);
     if (status == WEIR_OK)
         status = weir_make_directories(platform, 0755, err);

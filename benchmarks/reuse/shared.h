@@ -15,9 +15,8 @@ struct shared {
 };
 
 struct shared_taken {
-    double
-        batches_per_cpu_s; /* delivered to all of them, for a second of CPU time of the workers */
-    double batches_per_s;  /* of the slowest */
+    double batches_per_cpu_s; /* delivered to all, for a second of the workers' CPU time */
+    double batches_per_s;     /* of the slowest */
 };
 
 /* Starts a platform with two workers and writes pictures for it. */

@@ -5,6 +5,11 @@
 #include "benchmarks/slice/corpus.h"
 #include "tests/support/jpeg_picture.h"
 
+/* The dataset's source and time, for the folder (%s) that they are in. */
+#define PICTURES_SOURCE                                                      \
+    "    source: {path: %s, format: files, import: reference, settle: 0s}\n" \
+    "    time: {from: mtime}\n"
+
 enum { PICTURES_DRAWN = 16 /* the others are copies */ };
 
 /* Makes corpus->directory, and writes corpus->samples pictures that are `like` this one but for the seed. */
