@@ -100,7 +100,7 @@ static void view_frames(const struct msg_batch *message, const uint8_t *at,
     }
 }
 
-/* Where the tensors of a batch are that did not come beside it. */
+/* The memory in which the tensors of a batch are that did not come beside it. */
 struct place {
     int slot;        /* of memory that was lent; -1: none */
     uint8_t *mapped; /* of what its worker has made for several; NULL: nothing */

@@ -1,4 +1,4 @@
-/* Where an export may be written. */
+/* The folder of an export: one that may be written to, and is empty. */
 #include "core/base/memory.h"
 #include "orchestrator/exports/exports.h"
 

@@ -78,8 +78,8 @@ enum weir_status orchestrator_model_fitted(const struct context *context,
 struct model_wanted {
     const char *id;
     const struct run_result *run;
-    const char *
-        state; /* "stored"; "replacing" until an erasure swaps it in; "holdout", "round": never active */
+    /* "stored"; "replacing" until an erasure swaps it in; "holdout", "round": never active */
+    const char *state;
     const char *role; /* as above; NULL: a trigger's */
     int64_t erasure;  /* 0: none */
     int64_t until_time;

@@ -204,7 +204,7 @@ static void start_trainer(struct run *run)
     enum weir_status status =
         DB_RUN(run->context->db, Q_run_started, NULL, &err, DB_I64(run->number),
                DB_I64(weir_now_wall_us()), DB_I64(orchestrator_run_gpus(run)));
-    /* Where an idle trainer may write was settled when it was started. */
+    /* An idle trainer may write only to what was allowed it when it was started. */
     if (status == WEIR_OK &&
         (orchestrator_run_is_export(run) || !orchestrator_warm_give(run->runs->warm, run)))
         status = orchestrator_run_launch(run, &err);

@@ -65,10 +65,9 @@ struct dispatcher_entry {
     char failure[WEIR_ERROR_TEXT_MAX]; /* why nothing will ever be delivered; "": it may be */
     bool may_be_mended;                /* by whoever opens the job again: it is that of a file */
 
-    uint32_t
-        shared_jobs;   /* most at once that made the same batches, this one included; 0: none did */
-    size_t crew;       /* first slot of the workers that serve it (pool.h), of a pool … */
-    size_t crew_count; /* … of so many slots */
+    uint32_t shared_jobs; /* most at once that made the same batches, it included; 0: none did */
+    size_t crew;          /* first slot of the workers that serve it (pool.h), of a pool … */
+    size_t crew_count;    /* … of so many slots */
 
     double later; /* trainings after this one that a sample is expected to be in */
     double seen;  /* share of the set that the training before it had */

@@ -17,10 +17,9 @@ enum {
 struct production_maker {
     uint64_t group;
     uint32_t rank;
-    uint32_t worker;  /* its slot */
-    uint64_t session; /* 0: there is none */
-    int64_t
-        leased_ms; /* first, so that nobody waits for ever for one that it cannot be leased to */
+    uint32_t worker;   /* its slot */
+    uint64_t session;  /* 0: there is none */
+    int64_t leased_ms; /* first: nobody waits for ever for one that it cannot be leased to */
 };
 
 struct production {

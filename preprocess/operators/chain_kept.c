@@ -64,7 +64,7 @@ static bool lies_within(uint32_t first, uint32_t count, uint32_t whole, uint32_t
     return count > 0 && (uint64_t)first + count <= scaled;
 }
 
-/* Where rows lie they may be overwritten meanwhile, if their sample is erased: nothing is believed of them. */
+/* Rows in a mapping may be overwritten meanwhile, if their sample is erased: nothing is believed of them. */
 static bool is_place(const struct picture_place *place)
 {
     return place->eighths > 0 && place->eighths <= WHOLE_EIGHTHS &&

@@ -37,9 +37,8 @@ struct preprocess_plan {
     uint8_t *classes; /* length class of each sample of the set; NULL: they have none, or not yet */
     uint64_t seed;    /* of chance in operators, with sample and epoch */
     bool trains;      /* false: nothing is left to chance */
-    bool
-        in_order; /* batches are handed out by number; an export is written in the order of its set */
-    uint64_t cut_key;   /* of operators before the cut; 0: there is none */
+    bool in_order;    /* batches are handed out by number, as to an export */
+    uint64_t cut_key; /* of operators before the cut; 0: there is none */
     bool keeps_records; /* those that only storage can read */
     uint64_t kept_key;  /* of rows at the cut: of those, as fitted; 0: none are kept, or not yet */
     uint64_t made_key;  /* of its batches, but for fitted state; 0: they are not shared */

@@ -58,8 +58,8 @@ struct stage {
     uint64_t measures_requested; /* requests to open one that had to wait */
     uint64_t feed_floor;         /* changes up to here are not kept */
     uint64_t missed;             /* samples erased among them */
-    bool
-        chooses; /* the selector wants scores and a model of what is held out before it seals, each epoch anew */
+    /* The selector wants scores and a model of what is held out before it seals, each epoch anew. */
+    bool chooses;
     char scored[64];        /* digest of the set that it has scores of */
     uint64_t skips;         /* the trigger of which it says that nothing is there; 0: none */
     uint64_t lost;          /* what the dispatcher says of every job */

@@ -96,7 +96,7 @@ static enum weir_status append(const struct array *array, uint64_t count, struct
 
 /* ---- sealing ---- */
 
-/* Where each pending row ends, counted over all rows. */
+/* The ends of the pending rows, counted over all rows. */
 static enum weir_status append_offsets(const struct export *export, size_t column,
                                        uint64_t *ret_elements, struct weir_error *err)
 {
