@@ -72,7 +72,7 @@ class CheckLayers(unittest.TestCase):
     def test_rooms_that_are_drawn_in_another_order_are_refused(self):
         self.change("preprocess/CMakeLists.txt", lambda text: text.replace("sql order", "order sql"))
         self.refused("ARCHITECTURE.md: preprocess/ lists other rooms: draw them one a line, lowest first: "
-                     "order sql operators operators/exec operators/text operators/pictures plan preview dispatcher worker")
+                     "order sql operators operators/exec operators/text operators/pictures plan preview scale dispatcher worker")
 
 
 if __name__ == "__main__":

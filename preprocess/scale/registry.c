@@ -1,0 +1,32 @@
+/* The scaling policies there are. To add one: write policy_NAME.c and name it here. Nothing else. */
+#include "preprocess/scale/policy.h"
+
+#include "core/base/bytes.h"
+
+#define POLICIES(X) X(rates)
+
+#define X(name) extern const struct scale_policy preprocess_scale_##name;
+POLICIES(X)
+#undef X
+
+static const struct cfg_plugin *const ALL[] = {
+#define X(name) &preprocess_scale_##name.plugin,
+    POLICIES(X)
+#undef X
+};
+
+const char *const PREPROCESS_SCALE_POLICY_NAMES[] = {
+#define X(name) #name,
+    POLICIES(X)
+#undef X
+        NULL,
+};
+
+const struct cfg_registry PREPROCESS_SCALE_POLICIES = {
+    .what = "scaling policy",
+    .key = "policy",
+    .expected = "the name of a scaling policy",
+    .takes_name = true,
+    .at = ALL,
+    .count = WEIR_COUNT(ALL),
+};
