@@ -21,6 +21,7 @@ struct scale_setting {
     struct scale_size min, max;
     double trainer_hour;              /* price of what waits: trainer, its GPUs; 0: none is given */
     double worker_hour[SCALE_PLACES]; /* price of a worker */
+    const void *options;              /* of the policy, as read by its keys; NULL: its defaults */
 };
 
 /* A size that was weighed. */

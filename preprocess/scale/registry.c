@@ -3,7 +3,7 @@
 
 #include "core/base/bytes.h"
 
-#define POLICIES(X) X(rates)
+#define POLICIES(X) X(rates) X(cachew) X(pecan) X(tfdata)
 
 #define X(name) extern const struct scale_policy preprocess_scale_##name;
 POLICIES(X)
