@@ -1,11 +1,16 @@
 /* Rates of a job out of one report. */
 #include "preprocess/scale/rates.h"
 
+/* Share of its time that a consumer has for itself at least: one that always waits takes what it gets at once. */
+static const double OWN_MIN = 0.001;
+
 /* Of the time that it did not wait: what it takes is not what it could take. */
 static double rate_of(const struct scale_taker *taker, double span_s)
 {
-    double own_s = span_s - taker->wait_s;
-    return own_s > 0 ? taker->batches / own_s : 0;
+    double own_s = span_s - taker->wait_s, least_s = span_s * OWN_MIN;
+    if (span_s <= 0)
+        return 0;
+    return taker->batches / (own_s > least_s ? own_s : least_s);
 }
 
 double preprocess_scale_wanted(const struct scale_report *report)
