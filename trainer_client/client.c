@@ -291,6 +291,7 @@ static void begin_wait(struct weir_client *client, int64_t now_ns)
 {
     if (client->handed_ns != 0)
         client->stats.busy_ns += now_ns - client->handed_ns;
+    client->since_ns = now_ns;
 }
 
 static void end_wait(struct weir_client *client, int64_t begun_ns)
@@ -298,6 +299,7 @@ static void end_wait(struct weir_client *client, int64_t begun_ns)
     client->has_called = true;
     client->handed_ns = weir_now_ns();
     client->stats.wait_ns += client->handed_ns - begun_ns;
+    client->since_ns = 0;
     if (client->first_ns == 0 && client->held > 0)
         client->first_ns = client->handed_ns;
 }

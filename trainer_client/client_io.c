@@ -374,11 +374,18 @@ static void on_orders(void *owner, const struct weir_reply *reply, const struct 
     step(client);
 }
 
+/* Returns the time that the loop has waited, with the wait that still goes on. */
+static int64_t waited_ns(const struct weir_client *client)
+{
+    int64_t now_ns = weir_now_ns();
+    return client->stats.wait_ns + (client->since_ns != 0 ? now_ns - client->since_ns : 0);
+}
+
 static void send_beat(struct weir_client *client, int64_t now_ms)
 {
     struct msg_client_beat beat;
     trainer_delivery_beat(client->delivery, now_ms, &beat);
-    beat.wait_ns = client->stats.wait_ns;
+    beat.wait_ns = waited_ns(client);
     beat.steps_ns = client->steps_ns;
     client->beat_call = (struct call){.client = client, .open = true, .sent_ms = now_ms};
     weir_rpc_call(client->dispatcher, MSG_client_beat, &beat, CALL_MS, on_orders,

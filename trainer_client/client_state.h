@@ -73,6 +73,7 @@ struct weir_client {
     struct weir_client_stats stats;
     int64_t first_ns;  /* when the loop got its first batch; 0: not yet */
     int64_t handed_ns; /* when the loop last got a batch; 0: not yet */
+    int64_t since_ns;  /* when the loop's wait began that still goes on; 0: it does not wait */
     bool is_waiting;   /* the loop is inside a call that waits */
     bool has_called;   /* the loop has called since the newest report */
     bool is_attended;  /* a person sits at the loop, and may think: WEIR_ATTENDED */

@@ -53,6 +53,8 @@ static const struct weir_option OPTIONS[] = {
     {"keep", "BYTES:HOW", "rows of samples that are kept, and none, lz4 or zstd (worker)",
      OPTION(options.keep)},
     {"share", "BYTES", "memory for batches that several jobs need (worker)", OPTION(options.share)},
+    {"place", "PLACE", "pool (default), or host: it runs beside the trainers (worker)",
+     OPTION(options.place)},
     {"check-config", "FILE", "check the sections this service owns", OPTION(check_config)},
     {"found", NULL,
      "with --check-config: against the data, and what others have found, as JSON on standard input",

@@ -26,6 +26,7 @@ struct weir_service_options {
     const char *keep;       /* --keep: BYTES:HOW of rows that workers keep of samples; NULL: none */
     const char *share;      /* --share: BYTES of batches that several jobs need; or NULL */
     const char *compress;   /* --compress: how a worker compresses batches; NULL: none */
+    const char *place;      /* --place: of a worker: pool, or host, that of the trainers; or NULL */
 };
 
 /* A check of a pipeline file against what is there: its data, and what other programs make of it. */

@@ -6,6 +6,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "preprocess/plan/fit.h"
+#include "preprocess/worker/busy.h"
 #include "preprocess/worker/jobs.h"
 #include "preprocess/worker/tasks.h"
 
@@ -78,7 +79,8 @@ static void add_leases(struct worker *worker, struct weir_arena *arena, struct w
 struct costs {
     size_t jobs, operators, failures;
     uint64_t *job, *bytes_read, *bytes_sent, *shared, *operators_of, *failures_of;
-    int64_t *cpu_ns, *read_ns, *queued_ns;
+    int64_t *cpu_ns, *read_ns, *queued_ns, *busy_ns;
+    uint64_t *batches;
     uint64_t *kept_key, *kept_hits, *kept_misses, *kept_damaged;
     int64_t *kept_ns;
     const char **reason;
@@ -102,6 +104,8 @@ static struct costs costs_with_room(struct weir_arena *arena)
         .cpu_ns = weir_arena_alloc(arena, rows),
         .read_ns = weir_arena_alloc(arena, rows),
         .queued_ns = weir_arena_alloc(arena, rows),
+        .busy_ns = weir_arena_alloc(arena, rows),
+        .batches = weir_arena_alloc(arena, rows),
         .kept_key = weir_arena_alloc(arena, rows),
         .kept_hits = weir_arena_alloc(arena, rows),
         .kept_misses = weir_arena_alloc(arena, rows),
@@ -167,14 +171,16 @@ static void add_job(const struct worker_job *job, struct costs *costs)
     costs->shared[at] = job->shared;
     costs->read_ns[at] = job->read_ns;
     costs->queued_ns[at] = job->queued_ns;
+    costs->busy_ns[at] = job->busy_ns;
+    costs->batches[at] = job->batches;
     costs->reason[at] = job->reason;
 }
 
 /* Adds the costs of all jobs in use. */
-static void add_costs(const struct worker *worker, struct weir_arena *arena,
-                      struct msg_worker_beat *beat)
+static void add_costs(struct worker *worker, struct weir_arena *arena, struct msg_worker_beat *beat)
 {
     struct costs costs = costs_with_room(arena);
+    preprocess_worker_busy_look(worker);
     for (size_t i = 0; i < WORKER_JOBS_MAX; i++) {
         if (worker->jobs[i].open)
             add_job(&worker->jobs[i], &costs);
@@ -186,6 +192,8 @@ static void add_costs(const struct worker *worker, struct weir_arena *arena,
     beat->stat_shared = (struct weir_u64s){costs.shared, costs.jobs};
     beat->stat_read_ns = (struct weir_i64s){costs.read_ns, costs.jobs};
     beat->stat_queued_ns = (struct weir_i64s){costs.queued_ns, costs.jobs};
+    beat->stat_batches = (struct weir_u64s){costs.batches, costs.jobs};
+    beat->stat_busy_ns = (struct weir_i64s){costs.busy_ns, costs.jobs};
     beat->stat_kept_keys = (struct weir_u64s){costs.kept_key, costs.jobs};
     beat->stat_kept_hits = (struct weir_u64s){costs.kept_hits, costs.jobs};
     beat->stat_kept_misses = (struct weir_u64s){costs.kept_misses, costs.jobs};
@@ -237,6 +245,7 @@ void preprocess_worker_beat(struct worker *worker)
         .endpoint = weir_rpc_address(worker->server),
         .want = preprocess_flow_want(&worker->flow),
         .queued = (uint32_t)worker->flow.ready_count,
+        .place = worker->place,
         .wiped = weir_memory_wipes() ? worker->wiped : 0,
     };
     add_leases(worker, arena, &fits, &beat);

@@ -111,6 +111,18 @@ static bool is_complete(const struct msg_worker_orders *orders)
            orders->ranks.count == count;
 }
 
+/* Rule 9. */
+static void give_up_unbegun(struct worker_flow *flow)
+{
+    struct worker_make next;
+    (void)preprocess_flow_next_make(flow, &next);
+    for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
+        struct worker_lease *lease = &flow->leases[i];
+        if (lease->fence != 0 && lease->made == 0 && lease->fence != next.fence)
+            drop_lease(flow, lease);
+    }
+}
+
 void preprocess_flow_orders(struct worker_flow *flow, const struct msg_worker_orders *orders,
                             int64_t sent_ms)
 {
@@ -135,6 +147,9 @@ void preprocess_flow_orders(struct worker_flow *flow, const struct msg_worker_or
     int64_t until_ms = sent_ms + orders->lease_ms;
     if (until_ms > flow->leases_until_ms)
         flow->leases_until_ms = until_ms;
+    flow->drains = orders->drains;
+    if (flow->drains)
+        give_up_unbegun(flow);
 }
 
 void preprocess_flow_expire(struct worker_flow *flow, int64_t now_ms)
@@ -405,6 +420,8 @@ static bool is_counted(const struct worker_flow *flow, size_t index)
 uint32_t preprocess_flow_want(const struct worker_flow *flow)
 {
     uint32_t busy = 0;
+    if (flow->drains)
+        return 0;
     for (size_t i = 0; i < WORKER_LEASES_MAX; i++)
         busy += is_busy(flow, &flow->leases[i]) && !is_counted(flow, i);
     return busy < WORKER_LEASES_WANTED ? WORKER_LEASES_WANTED - busy : 0;
@@ -431,6 +448,23 @@ bool preprocess_flow_next_make(const struct worker_flow *flow, struct worker_mak
     }
     *ret_make = (struct worker_make){.fence = next.fence, .batch = next.batch};
     return next.fence != 0;
+}
+
+const struct worker_lease *preprocess_flow_work(const struct worker_flow *flow)
+{
+    struct worker_make what;
+    const struct worker_lease *oldest = NULL;
+    if (preprocess_flow_next_make(flow, &what))
+        return lease_of(flow, what.fence);
+    for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
+        const struct worker_lease *lease = &flow->leases[i];
+        if (lease->fence == 0 || lease->batches.count > 0 ||
+            waiting_for(flow, lease->job, lease->session).count >= WORKER_READY_MAX)
+            continue;
+        if (oldest == NULL || lease->fence < oldest->fence)
+            oldest = lease;
+    }
+    return oldest;
 }
 
 static bool holds_erased(const struct worker_flow *flow, const struct worker_ready *ready)

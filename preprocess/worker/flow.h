@@ -28,6 +28,8 @@
  *   8  Leases on the same group of jobs that make the same batches (a production, C20) are one piece of work: they
  *      count once where the worker says what it wants. What is made is for all (window.h); whether, and when, a batch
  *      is sent is a matter of each lease alone.
+ *   9  A worker that drains (job.h, rule 11) wants nothing, and gives up leases of which it has made nothing, but the
+ *      one that it makes next: it ends what it has begun.
  *
  * Invariants: no waiting batch belongs to a void lease or holds an id erased at or before `erasure_epoch`;
  * sent <= granted, but for one batch (rule 3); `erasure_epoch` never decreases. */
@@ -99,6 +101,7 @@ struct worker_flow {
     uint64_t erasure_epoch; /* newest known, and acknowledged by the next hold */
     uint64_t hinted;        /* newest erasure epoch announced */
     int64_t use_until_ms;   /* end of the use lease */
+    bool drains;            /* rule 9 */
 };
 
 void preprocess_flow_init(struct worker_flow *flow, uint64_t session);
@@ -145,6 +148,9 @@ struct worker_make {
 };
 /* The batch to make (or fold) next; false when there is none or enough wait already. */
 bool preprocess_flow_next_make(const struct worker_flow *flow, struct worker_make *ret_make);
+/* Returns the lease that it works on: of the batch that is made next, else the oldest of those that wait for their
+ * samples and are not held up by credit. NULL: it waits for credit, or for leases. */
+const struct worker_lease *preprocess_flow_work(const struct worker_flow *flow);
 /* Returns the slot of its consumer, if a batch of `bytes` could be sent as soon as it is made; -1: it would wait. */
 int preprocess_flow_would_send(const struct worker_flow *flow, const struct worker_make *what,
                                uint64_t bytes, int64_t now_ms);

@@ -5,6 +5,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "preprocess/worker/beat.h"
+#include "preprocess/worker/busy.h"
 #include "preprocess/worker/jobs.h"
 #include "preprocess/worker/sharing.h"
 #include "preprocess/worker/tasks.h"
@@ -235,6 +236,7 @@ static void make(struct worker *worker, const struct worker_make *what)
     enum weir_status status;
     struct sharing sharing;
     preprocess_sharing_find(worker, lease, job, what->batch, bytes_of(&request), &sharing);
+    preprocess_worker_busy_with(worker, &sharing);
     int64_t before_ns = weir_cpu_thread_ns();
     struct batch_maker_read before_read = preprocess_batch_maker_read(worker->batch_maker);
     struct kept_tally before_kept = preprocess_batch_maker_kept(worker->batch_maker)->tally;
@@ -257,6 +259,7 @@ static void make(struct worker *worker, const struct worker_make *what)
     preprocess_kept_tally_add(&job->kept, &before_kept, &kept);
     if (status == WEIR_TIMEOUT)
         return; /* the next round goes on with it */
+    job->batches += status == WEIR_OK;
     if (status != WEIR_OK)
         get_missing(worker, source.task, what->batch, status, &err);
     else if (lease->attempt == 0)
@@ -279,6 +282,7 @@ static bool take(struct worker *worker, const struct worker_make *what)
     struct worker_job *job = batch != NULL ? preprocess_worker_job_for(worker, lease) : NULL;
     if (job != NULL) {
         job->shared++;
+        job->batches++;
         (void)fails_run(worker, job, batch); /* such a one was not shared */
     }
     return batch != NULL && wait_for_credit(worker, what, batch);
@@ -397,6 +401,7 @@ static bool send_one(struct worker *worker, const struct worker_send *send)
                    lend_out(worker, send, batch, arena, &message);
     if (!is_lent)
         preprocess_batch_unpublish(batch); /* it is sent after the batch is gone */
+    preprocess_worker_busy_on(worker, lease);
     uint64_t sent_bytes = weir_frames_bytes(&batch->frames);
     uint64_t made_bytes = preprocess_batch_made_bytes(batch);
     if (!weir_rpc_push(worker->server, &worker->routes[send->consumer], MSG_batch, &message,
@@ -438,6 +443,7 @@ void preprocess_worker_pump(void *owner)
     struct worker *worker = owner;
     struct worker_make what;
     worker->pumping = false;
+    preprocess_worker_busy_on(worker, preprocess_flow_work(&worker->flow));
     send_ready(worker);
     bool has_work = preprocess_flow_next_make(&worker->flow, &what);
     while (has_work && take(worker, &what)) {
@@ -450,6 +456,7 @@ void preprocess_worker_pump(void *owner)
         leave_loans(worker);
         preprocess_worker_pump_soon(worker);
     }
+    preprocess_worker_busy_on(worker, preprocess_flow_work(&worker->flow));
     preprocess_worker_free_discarded(worker);
     preprocess_worker_beat(worker);
 }

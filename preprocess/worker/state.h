@@ -55,6 +55,8 @@ struct worker_job {
     int64_t cpu_ns; /* of the worker itself */
     int64_t read_ns;
     int64_t queued_ns;
+    int64_t busy_ns;  /* busy.h */
+    uint64_t batches; /* made, or found made for another job */
     uint64_t bytes_read;
     uint64_t bytes_sent;
     uint64_t shared; /* batches that were found made for another job */
@@ -88,13 +90,22 @@ struct worker_task {
     struct worker *worker;
 };
 
+/* Jobs that the time is spent on (busy.h); slots of `jobs`, which outlive their leases. */
+struct worker_busy {
+    int64_t since_ns;
+    struct worker_job *jobs[WORKER_JOBS_MAX];
+    size_t count;
+};
+
 struct worker {
     struct weir_loop *loop;
     struct weir_rpc_server *server;
     struct weir_rpc_peer *dispatcher;
     struct weir_rpc_peer *storage;
     char *name;
+    const char *place; /* --place */
     struct worker_flow flow;
+    struct worker_busy busy;
     struct window window; /* of batches that several jobs need, … */
     int64_t swept_ms;     /* … when it was looked through last */
     struct worker_job jobs[WORKER_JOBS_MAX];

@@ -166,6 +166,18 @@ static enum weir_status open_kept(struct worker *worker, const struct weir_servi
     return status;
 }
 
+/* Reads --place. */
+static enum weir_status read_place(struct worker *worker,
+                                   const struct weir_service_options *options,
+                                   struct weir_error *err)
+{
+    worker->place = options->place != NULL ? options->place : "pool";
+    if (weir_str_equal(worker->place, "pool") || weir_str_equal(worker->place, "host"))
+        return WEIR_OK;
+    return weir_fail(err, WEIR_INVALID, "--place: expected pool or host, found '%s'",
+                     worker->place);
+}
+
 enum weir_status preprocess_worker_open(const struct weir_service_options *options,
                                         struct weir_loop *loop, struct weir_rpc_server *server,
                                         void **ret_state, struct weir_error *err)
@@ -195,6 +207,8 @@ enum weir_status preprocess_worker_open(const struct weir_service_options *optio
     worker->batch_maker = preprocess_batch_maker_new(worker->crashes);
     if (status == WEIR_OK)
         status = read_compression("--compress", options->compress, &worker->compression, err);
+    if (status == WEIR_OK)
+        status = read_place(worker, options, err);
     if (status == WEIR_OK)
         status = open_window(worker, options, err);
     if (status == WEIR_OK)
