@@ -143,6 +143,8 @@ static void note_costs(struct dispatcher *dispatcher, const struct msg_worker_be
             preprocess_dispatcher_in_memory(dispatcher, beat->stat_jobs.at[i]);
         if (entry != NULL) {
             note_cost(dispatcher, entry, beat, i, first_operator, &transport);
+            preprocess_dispatcher_note_making(entry, beat, i, worker->place,
+                                              weir_loop_now_ms(dispatcher->loop));
             note_reason(entry, beat->stat_reasons.at[i]);
             for (size_t k = first_failure; k < first_failure + failures; k++)
                 preprocess_failures_note(&entry->failures, beat->failed_ids.at[k],
@@ -298,6 +300,9 @@ void preprocess_dispatcher_on_worker_beat(void *state, struct weir_request *requ
         struct pool_worker *worker = &pool->worker[slot];
         worker->leases = (uint32_t)beat->jobs.count;
         worker->wiped = beat->wiped;
+        worker->place = weir_str_equal(beat->place, "host") ? SCALE_HOST : SCALE_POOL;
+        worker->drains = preprocess_scaling_drains(&dispatcher->scaling, worker->name);
+        visit.drains = worker->drains;
         worker->route = request->route;
         preprocess_plans_hear_disk(&dispatcher->plans, beat);
         note_costs(dispatcher, beat, worker);
@@ -318,6 +323,7 @@ void preprocess_dispatcher_on_worker_beat(void *state, struct weir_request *requ
         .wipe = dispatcher->wipe,
         .planned_jobs = {orders->planned_jobs, orders->planned},
         .plan_changes = {orders->plan_changes, orders->planned},
+        .drains = visit.drains,
     };
     weir_rpc_reply(request->server, &request->route, MSG_worker_orders, &answer, NULL);
     preprocess_dispatcher_expect_ahead(dispatcher);

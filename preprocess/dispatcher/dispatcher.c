@@ -216,6 +216,8 @@ static bool settle_entry(struct dispatcher *dispatcher, struct dispatcher_entry 
 /* The last entry takes its place. */
 static void forget(struct dispatcher *dispatcher, size_t at)
 {
+    if (dispatcher->entries[at]->scaling.is_used)
+        preprocess_dispatcher_end_use(dispatcher, dispatcher->entries[at]);
     preprocess_shares_leave(&dispatcher->shares, dispatcher->entries[at]->account);
     preprocess_production_leave(&dispatcher->productions, dispatcher->entries[at]->job.production);
     preprocess_entry_free(dispatcher->entries[at]);
@@ -289,6 +291,7 @@ static void on_timer(void *state)
     int64_t passed_ms = now_ms - dispatcher->looked_ms;
     dispatcher->looked_ms = now_ms;
     preprocess_pool_look(&dispatcher->pool, now_ms);
+    preprocess_dispatcher_size(dispatcher);
     preprocess_dispatcher_expect_ahead(dispatcher);
     for (size_t i = 0; i < dispatcher->entry_count; i++) {
         struct dispatcher_entry *entry = dispatcher->entries[i];
@@ -349,6 +352,7 @@ void preprocess_dispatcher_close(void *state)
     preprocess_pool_fini(&dispatcher->pool);
     preprocess_shares_fini(&dispatcher->shares);
     preprocess_productions_fini(&dispatcher->productions);
+    preprocess_scaling_fini(&dispatcher->scaling);
     weir_db_close(dispatcher->db);
     free(dispatcher->data_dir);
     free(dispatcher);

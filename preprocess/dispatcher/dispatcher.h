@@ -55,6 +55,7 @@ struct dispatcher {
     struct shares shares;
     struct plans plans;
     struct productions productions;
+    struct scaling scaling;
     struct dispatcher_entry **entries; /* jobs in use, not closed */
     size_t entry_count;
     size_t rotation; /* index of the job that is asked first when a worker wants work */
@@ -130,6 +131,27 @@ void preprocess_dispatcher_reply(struct dispatcher *dispatcher,
                                  const struct dispatcher_pending_reply *reply);
 /* Stores what has changed, of all jobs, and sends the answers that waited for it. */
 void preprocess_dispatcher_flush(struct dispatcher *dispatcher);
+
+/* sizing.c: what beats say of the rates of a job, and the workers that there should be. */
+void preprocess_dispatcher_note_making(struct dispatcher_entry *entry,
+                                       const struct msg_worker_beat *beat, size_t row,
+                                       enum scale_place place, int64_t now_ms);
+/* Of a beat that was taken in. */
+void preprocess_dispatcher_note_taking(struct dispatcher_entry *entry,
+                                       const struct msg_client_beat *beat, int64_t now_ms);
+/* Decides anew: a few times a second. */
+void preprocess_dispatcher_size(struct dispatcher *dispatcher);
+/* Nobody uses a job that somebody has used. */
+void preprocess_dispatcher_end_use(struct dispatcher *dispatcher, struct dispatcher_entry *entry);
+/* Takes an order of the orchestrator, and answers it; columns in the arena. */
+enum weir_status preprocess_dispatcher_order_pool(struct dispatcher *dispatcher,
+                                                  const struct msg_pool_order *order,
+                                                  struct weir_arena *arena,
+                                                  struct msg_pool_is *ret_answer,
+                                                  struct weir_error *err) WEIR_MUST_USE;
+/* Says what was decided, without the workers that are drained; columns in the arena. */
+void preprocess_dispatcher_show_sizes(const struct dispatcher *dispatcher, struct weir_arena *arena,
+                                      struct msg_pool_is *answer);
 
 /* handlers.c, beats.c and inside.c */
 extern const struct weir_rpc_handler PREPROCESS_DISPATCHER_HANDLERS[];

@@ -109,6 +109,7 @@ void preprocess_entry_free(struct dispatcher_entry *entry)
     free(entry->mode);
     free(entry->token);
     free(entry->costs);
+    preprocess_scaling_job_fini(&entry->scaling);
     free(entry->reason);
     free(entry);
 }

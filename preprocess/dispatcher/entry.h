@@ -5,6 +5,7 @@
 
 #include "preprocess/dispatcher/job.h"
 #include "preprocess/dispatcher/pool.h"
+#include "preprocess/dispatcher/scaling.h"
 #include "preprocess/dispatcher/shares.h"
 #include "preprocess/dispatcher/stages.h"
 #include "preprocess/plan/failures.h"
@@ -85,6 +86,7 @@ struct dispatcher_entry {
     size_t costs_kept; /* rows that were left when they were folded last */
     bool costs_folded; /* since they were stored */
     struct stages stages;
+    struct scaling_job scaling;
 };
 
 /* Returns what chooses its crew: jobs of a production have one, for a worker makes for all of them. */

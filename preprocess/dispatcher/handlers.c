@@ -298,6 +298,9 @@ static void on_plan_request(void *state, struct weir_request *request)
 WEIR_ANSWERED(struct dispatcher, cache_request, cache_is,
               preprocess_dispatcher_kept(owner, arena, answer, err))
 
+WEIR_ANSWERED(struct dispatcher, pool_order, pool_is,
+              preprocess_dispatcher_order_pool(owner, asked, arena, answer, err))
+
 /* ---- consumers ---- */
 
 static enum weir_status find_open(struct dispatcher *dispatcher, uint64_t number,
@@ -402,6 +405,8 @@ static void on_client_beat(void *state, struct weir_request *request)
         refuse(request, &err);
         return;
     }
+    if (reply.orders.number == beat->number && !reply.orders.superseded && !reply.orders.regroup)
+        preprocess_dispatcher_note_taking(entry, beat, weir_loop_now_ms(dispatcher->loop));
     preprocess_entry_look(entry, weir_loop_now_ms(dispatcher->loop));
     reply.orders.stage = preprocess_stages_name(&entry->stages);
     reply.totals = preprocess_job_totals(&entry->job);
@@ -441,6 +446,7 @@ const struct weir_rpc_handler PREPROCESS_DISPATCHER_HANDLERS[] = {
     WEIR_ON(workers_request, preprocess_dispatcher_on_workers_request),
     WEIR_ON(plan_request, on_plan_request),
     WEIR_ON(cache_request, on_cache_request),
+    WEIR_ON(pool_order, on_pool_order),
     WEIR_ON(worker_beat, preprocess_dispatcher_on_worker_beat),
     WEIR_ON(worker_leave, preprocess_dispatcher_on_worker_leave),
     WEIR_ON(job_describe, on_job_describe),

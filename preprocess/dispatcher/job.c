@@ -182,6 +182,16 @@ void preprocess_job_worker_leave(struct dispatcher_job *job, uint32_t worker, ui
         preprocess_rank_leave(&job->ranks[i], worker, session);
 }
 
+bool preprocess_job_holds(const struct dispatcher_job *job, uint32_t worker, uint64_t session,
+                          int64_t now_ms)
+{
+    for (uint32_t i = 0; i < ranks_of(job); i++) {
+        if (preprocess_rank_holds(&job->ranks[i], worker, session, now_ms))
+            return true;
+    }
+    return false;
+}
+
 size_t preprocess_job_leases(const struct dispatcher_job *job, uint32_t worker, uint64_t session,
                              struct dispatcher_lease leases[DISPATCHER_LEASES_MAX])
 {

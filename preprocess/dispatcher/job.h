@@ -50,6 +50,9 @@
  *  10  A group that a worker makes for another job of the production, or made lately, is leased to that worker, who has
  *      the batches of it, or will: to nobody else as long as visits say so (`waits_for`). A lease that it is given so
  *      costs it nothing; else these are leases like any other.
+ *  11  A worker that drains is leased nothing more, and nobody waits for it (rule 10). Leases that its beat does not
+ *      list it has given up, having made nothing of them (flow.h, rule 9): they end at once. It ends the others, and
+ *      holds nothing once the consumers have what it has sent, or are overdue.
  *
  * Invariants: at most one lease per group and rank; fences and attempts only grow; `oldest` of a
  * rank never decreases within an attempt; the committed states of all ranks contain equally many
@@ -164,6 +167,9 @@ bool preprocess_job_grant(struct dispatcher_job *job, const struct dispatcher_vi
                           uint32_t has, int64_t now_ms);
 /* The worker's session has ended in order: so do its leases. */
 void preprocess_job_worker_leave(struct dispatcher_job *job, uint32_t worker, uint64_t session);
+/* True when the worker has a lease that runs, or has sent a group that a consumer may still get. */
+bool preprocess_job_holds(const struct dispatcher_job *job, uint32_t worker, uint64_t session,
+                          int64_t now_ms);
 /* All leases the worker has now, by rank, lowest group first; returns how many were written. */
 size_t preprocess_job_leases(const struct dispatcher_job *job, uint32_t worker, uint64_t session,
                              struct dispatcher_lease leases[DISPATCHER_LEASES_MAX]);

@@ -76,7 +76,7 @@ static bool waits_for(const void *owner, const struct production_maker *maker)
     if (leasing->pool == NULL || !is_of_crew || maker->worker >= leasing->pool->count)
         return false;
     const struct pool_worker *worker = &leasing->pool->worker[maker->worker];
-    return worker->session == maker->session && !worker->left &&
+    return worker->session == maker->session && !worker->left && !worker->drains &&
            leasing->now_ms - worker->heard_ms < leasing->visit.lease_ms &&
            preprocess_shares_admit(asking->account, maker->worker, leasing->now_ms);
 }
@@ -141,6 +141,8 @@ void preprocess_leasing_give(struct leasing *leasing)
     struct leasing_job *next;
     uint32_t at_work = leasing->want > LEASES_AT_WORK ? leasing->want : LEASES_AT_WORK;
     see_all(leasing);
+    if (leasing->visit.drains)
+        return;
     give_own(leasing, NULL);
     while (leasing->want > 0 && (next = next_in_line(leasing)) != NULL) {
         uint32_t given = give(leasing, next, at_work, false);

@@ -34,7 +34,7 @@ struct leasing {
 void preprocess_leasing_visit(struct leasing *leasing, struct dispatcher_job *job,
                               struct shares_account *account, bool is_open);
 /* Once all are visited: gives as many leases as wanted, each of the job that is next in line; and to the other jobs of
- * its production the same group, which the worker has to make once. */
+ * its production the same group, which the worker has to make once. To a worker that drains, none. */
 void preprocess_leasing_give(struct leasing *leasing);
 
 #endif

@@ -25,8 +25,7 @@ static uint64_t hash_of(const char *name)
     return weir_hash64(weir_bytes_of(name), 0);
 }
 
-/* Returns the slot of the name, or -1. */
-static int slot_of(const struct pool *pool, const char *name)
+int preprocess_pool_slot(const struct pool *pool, const char *name)
 {
     struct weir_index_search search = weir_index_search(&pool->names, hash_of(name));
     uint32_t slot;
@@ -62,7 +61,7 @@ static int free_slot(struct pool *pool)
 
 static int find(struct pool *pool, const char *name)
 {
-    int slot = slot_of(pool, name);
+    int slot = preprocess_pool_slot(pool, name);
     if (slot >= 0)
         return slot;
     slot = free_slot(pool);
@@ -117,7 +116,7 @@ int preprocess_pool_hear(struct pool *pool, const struct pool_beat *beat, int64_
 
 int preprocess_pool_leave(struct pool *pool, const char *name, uint64_t session)
 {
-    int slot = slot_of(pool, name);
+    int slot = preprocess_pool_slot(pool, name);
     if (slot < 0 || session == 0 || pool->worker[slot].session != session)
         return -1;
     pool->worker[slot].left = true;

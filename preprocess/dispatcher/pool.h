@@ -10,6 +10,7 @@
 
 #include "core/base/index.h"
 #include "core/rpc/rpc.h"
+#include "preprocess/scale/report.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,7 +34,9 @@ struct pool_worker {
     uint64_t past[POOL_PAST_MAX];
     size_t past_count;
     int64_t heard_ms;
-    bool left;           /* in order; until it is heard again */
+    bool left;   /* in order; until it is heard again */
+    bool drains; /* it is to end: it is leased nothing more */
+    enum scale_place place;
     uint32_t leases;     /* as it said */
     int64_t cpu_ns;      /* of this session, over all jobs */
     uint64_t bytes_sent; /* of this session, over all jobs */
@@ -68,6 +71,8 @@ int preprocess_pool_hear(struct pool *pool, const struct pool_beat *beat, int64_
 /* The worker ends: it is no longer shown, and no beat of this session counts. Returns the slot, or -1: it has
  * another session, or is not known. */
 int preprocess_pool_leave(struct pool *pool, const char *name, uint64_t session);
+/* Returns the slot of the name, or -1: it is not known. */
+int preprocess_pool_slot(const struct pool *pool, const char *name);
 bool preprocess_pool_is_heard(const struct pool *pool, size_t worker, int64_t now_ms);
 /* True when a worker of this session was heard in the last POOL_FORGET_MS. Looks at all slots. */
 bool preprocess_pool_has_session(const struct pool *pool, uint64_t session);

@@ -274,6 +274,37 @@ static uint32_t renew(struct dispatcher_rank_state *rank, const struct dispatche
     return kept;
 }
 
+static bool is_listed(const struct dispatcher_visit *visit, const struct dispatcher_group *group)
+{
+    size_t i = 0;
+    while (i < visit->held_count &&
+           (visit->held[i].group != group->number || visit->held[i].fence != group->fence))
+        i++;
+    return i < visit->held_count;
+}
+
+/* Rule 11. */
+static void end_given_up(struct dispatcher_rank_state *rank, const struct dispatcher_visit *visit)
+{
+    struct dispatcher_group *group = LIST_FIRST(bucket_of(rank, visit->worker)), *next;
+    for (; group != NULL; group = next) {
+        next = LIST_NEXT(group, in_bucket);
+        if (is_leased_to(group, visit->worker, visit->session) && !is_listed(visit, group))
+            take_back(rank, group->number, DISPATCHER_GROUP_OPEN);
+    }
+}
+
+bool preprocess_rank_holds(const struct dispatcher_rank_state *rank, uint32_t worker,
+                           uint64_t session, int64_t now_ms)
+{
+    const struct dispatcher_group *group;
+    LIST_FOREACH (group, bucket_of(rank, worker), in_bucket) {
+        if (group->worker == worker && group->session == session && now_ms < group->until_ms)
+            return true;
+    }
+    return false;
+}
+
 uint32_t preprocess_rank_visit(struct dispatcher_rank_state *rank,
                                const struct dispatcher_visit *visit, int64_t now_ms)
 {
@@ -281,6 +312,8 @@ uint32_t preprocess_rank_visit(struct dispatcher_rank_state *rank,
         rank->heard_ms = now_ms;
     end_sessions(rank, visit->worker, visit->session, true);
     uint32_t kept = renew(rank, visit, now_ms);
+    if (visit->drains)
+        end_given_up(rank, visit);
     preprocess_rank_expire(rank, now_ms);
     return kept;
 }

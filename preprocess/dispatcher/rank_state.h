@@ -53,7 +53,9 @@ struct dispatcher_visit {
     const struct dispatcher_held *held;
     size_t held_count;
     int64_t lease_ms; /* life of its leases */
-    bool only_own;    /* lease it nothing but groups that it makes for others of a production */
+    bool
+        drains; /* it is leased nothing, and what it does not list it has given up (job.h, rule 11) */
+    bool only_own; /* lease it nothing but groups that it makes for others of a production */
     /* Says whether a group is left to its maker, who is another worker; NULL: to none. */
     bool (*waits_for)(const void *owner, const struct production_maker *maker);
     const void *owner; /* of that */
@@ -115,6 +117,9 @@ bool preprocess_rank_listens(const struct dispatcher_rank_state *rank, int64_t n
  * time is over end. Returns how many of the leases that it keeps the worker has listed. */
 uint32_t preprocess_rank_visit(struct dispatcher_rank_state *rank,
                                const struct dispatcher_visit *visit, int64_t now_ms);
+/* True when the worker has a lease that runs, or has sent a group that the consumer may still get. */
+bool preprocess_rank_holds(const struct dispatcher_rank_state *rank, uint32_t worker,
+                           uint64_t session, int64_t now_ms);
 /* The worker's session has ended: opens the groups that it held, or sent and the consumer has not got. */
 void preprocess_rank_leave(struct dispatcher_rank_state *rank, uint32_t worker, uint64_t session);
 void preprocess_rank_expire(struct dispatcher_rank_state *rank, int64_t now_ms);

@@ -1,0 +1,142 @@
+/* See scaling.h. */
+#include "preprocess/dispatcher/scaling.h"
+
+#include "core/base/memory.h"
+#include "preprocess/dispatcher/pool.h"
+#include "preprocess/scale/rates.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void preprocess_scaling_job_fini(struct scaling_job *job)
+{
+    preprocess_spans_fini(&job->spans);
+    free(job->state);
+    *job = (struct scaling_job){0};
+}
+
+static void forget_drains(struct scaling *scaling)
+{
+    for (size_t i = 0; i < scaling->drain_count; i++)
+        free(scaling->drains[i]);
+    free(scaling->drains);
+    scaling->drains = NULL;
+    scaling->drain_count = 0;
+}
+
+void preprocess_scaling_fini(struct scaling *scaling)
+{
+    forget_drains(scaling);
+}
+
+/* ---- orders ---- */
+
+static bool is_price(double price)
+{
+    return isfinite(price) && price >= 0;
+}
+
+static enum weir_status check(const struct msg_pool_order *order, struct weir_error *err)
+{
+    if (!is_price(order->trainer_hour) || !is_price(order->worker_hour) ||
+        !is_price(order->host_hour))
+        return weir_fail(err, WEIR_INVALID,
+                         "pool_order: found prices of %g, %g and %g, expected none below 0",
+                         order->trainer_hour, order->worker_hour, order->host_hour);
+    if (order->drains.count > POOL_WORKERS_MAX)
+        return weir_fail(err, WEIR_INVALID,
+                         "pool_order: found %zu names of workers, expected at most %d",
+                         order->drains.count, POOL_WORKERS_MAX);
+    return WEIR_OK;
+}
+
+static int by_name(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+static void take_drains(struct scaling *scaling, const struct weir_strs *names)
+{
+    forget_drains(scaling);
+    scaling->drains = weir_calloc(names->count + 1, sizeof(*scaling->drains));
+    for (size_t i = 0; i < names->count; i++)
+        scaling->drains[i] = weir_strdup(names->at[i]);
+    scaling->drain_count = names->count;
+    qsort(scaling->drains, names->count, sizeof(*scaling->drains), by_name);
+}
+
+enum weir_status preprocess_scaling_order(struct scaling *scaling,
+                                          const struct msg_pool_order *order,
+                                          struct weir_error *err)
+{
+    enum weir_status status = check(order, err);
+    if (status != WEIR_OK)
+        return status;
+    scaling->is_ordered = true;
+    scaling->bounds = (struct division_bounds){
+        .min = order->min, .max = order->max, .worker_hour = order->worker_hour};
+    scaling->prices.trainer_hour = order->trainer_hour;
+    scaling->prices.worker_hour[SCALE_POOL] = order->worker_hour;
+    scaling->prices.worker_hour[SCALE_HOST] = order->host_hour;
+    scaling->host_max = order->host_max;
+    take_drains(scaling, &order->drains);
+    return WEIR_OK;
+}
+
+bool preprocess_scaling_drains(const struct scaling *scaling, const char *name)
+{
+    return scaling->drain_count > 0 && bsearch(&name, scaling->drains, scaling->drain_count,
+                                               sizeof(*scaling->drains), by_name) != NULL;
+}
+
+/* ---- jobs ---- */
+
+static uint32_t lower(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+struct scale_setting preprocess_scaling_setting(const struct scaling *scaling, uint32_t min,
+                                                uint32_t max)
+{
+    struct scale_setting setting = scaling->prices;
+    uint32_t most = max > 0 ? lower(max, SCALE_WORKERS_MAX) : SCALE_WORKERS_MAX;
+    if (scaling->is_ordered)
+        most = lower(most, scaling->bounds.max);
+    setting.max.at[SCALE_POOL] = most;
+    setting.min.at[SCALE_POOL] = lower(min > 0 ? min : 1, most);
+    setting.max.at[SCALE_HOST] = lower(scaling->host_max, SCALE_WORKERS_MAX);
+    return setting;
+}
+
+bool preprocess_scaling_begin(struct scaling_job *job, const struct scale_policy *policy,
+                              const struct scale_setting *setting)
+{
+    if (job->policy != NULL)
+        return false;
+    job->policy = policy;
+    job->state = weir_calloc(1, policy->state_size);
+    job->setting = *setting;
+    policy->begin(job->state, setting, &job->decision);
+    return true;
+}
+
+static double stalled_in(const struct scale_report *report)
+{
+    double wait_s = 0;
+    for (size_t i = 0; i < report->taker_count; i++)
+        wait_s += report->takers[i].wait_s / (double)report->taker_count;
+    return report->span_s > 0 ? wait_s / report->span_s : 0;
+}
+
+void preprocess_scaling_report(struct scaling_job *job, const struct scale_setting *setting,
+                               const struct scale_report *report)
+{
+    job->setting = *setting;
+    job->policy->report(job->state, setting, report, &job->decision);
+    job->wanted = preprocess_scale_wanted(report);
+    job->made = preprocess_scale_made(report, SCALE_POOL);
+    job->stalled = stalled_in(report);
+    job->reports++;
+}

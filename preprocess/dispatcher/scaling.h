@@ -1,0 +1,62 @@
+/* The workers that each job should have, and the pool all together (DESIGN §16): what beats say of a job becomes
+ * reports, its policy decides by them, and the division among all jobs in use sets the size of the pool. Pure: time is
+ * handed in. Owned by struct dispatcher, the part of a job by its entry; sizing.c feeds it. */
+#ifndef WEIR_PREPROCESS_DISPATCHER_SCALING_H
+#define WEIR_PREPROCESS_DISPATCHER_SCALING_H
+
+#include "core/wire/wire.h"
+#include "preprocess/scale/division.h"
+#include "preprocess/scale/policy.h"
+#include "preprocess/scale/spans.h"
+
+enum {
+    SCALING_AWAITED_MS = 60000 /* in which the consumer of a job that was opened is expected */
+};
+
+/* A job. Zeroed: nothing is decided. */
+struct scaling_job {
+    const struct scale_policy *policy; /* NULL: it was not in use yet */
+    void *state;                       /* of the policy */
+    struct scale_setting setting;
+    struct scale_decision decision;
+    struct spans spans;
+    uint64_t reports;             /* taken in */
+    double wanted, made, stalled; /* by the newest report: batches a second; share of the time */
+    double given;                 /* workers of the pool that are its part */
+    int64_t seen_ms;              /* when it was looked at first */
+    bool is_used;                 /* it has a part */
+};
+
+/* All jobs. Zeroed: no pool was ordered. */
+struct scaling {
+    struct division division;
+    struct division_bounds bounds;
+    struct scale_setting prices; /* but its bounds */
+    uint32_t host_max;
+    bool is_ordered;
+    char **drains; /* names of workers that are to end */
+    size_t drain_count;
+    uint32_t workers, host; /* that there should be */
+};
+
+void preprocess_scaling_job_fini(struct scaling_job *job);
+void preprocess_scaling_fini(struct scaling *scaling);
+
+/* Keeps an order of the orchestrator. INVALID: a price that cannot be, or too many names. */
+enum weir_status preprocess_scaling_order(struct scaling *scaling,
+                                          const struct msg_pool_order *order,
+                                          struct weir_error *err) WEIR_MUST_USE;
+/* True when a worker of this name is to end. */
+bool preprocess_scaling_drains(const struct scaling *scaling, const char *name);
+
+/* Returns the setting of a job whose pipeline has these bounds; max 0: none. */
+struct scale_setting preprocess_scaling_setting(const struct scaling *scaling, uint32_t min,
+                                                uint32_t max);
+/* Has the policy begin, if it has not; true when it did. */
+bool preprocess_scaling_begin(struct scaling_job *job, const struct scale_policy *policy,
+                              const struct scale_setting *setting);
+/* Has the policy decide by a report. */
+void preprocess_scaling_report(struct scaling_job *job, const struct scale_setting *setting,
+                               const struct scale_report *report);
+
+#endif
