@@ -54,15 +54,36 @@ static enum weir_status connect_peers(struct rig *rig, struct weir_error *err)
     return WEIR_OK;
 }
 
+static enum weir_status start_workers(struct rig *rig, unsigned workers, const char *listen,
+                                      struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *share = weir_format("%d", SHARE_BYTES);
+    const char *const arguments[] = {"--share", share, "--listen", listen};
+    size_t argument_count = listen != NULL ? WEIR_COUNT(arguments) : WEIR_COUNT(arguments) - 2;
+    enum weir_status status = WEIR_OK;
+    for (unsigned i = 1; status == WEIR_OK && i <= workers; i++) {
+        WEIR_AUTO_FREE char *name = weir_format("worker-%u", i);
+        const struct orchestrator_program worker = {
+            .program = "worker",
+            .name = name,
+            .arguments = arguments,
+            .argument_count = argument_count,
+            .restart = true,
+        };
+        const struct orchestrator_programs alone = {
+            .group = name, .place = "pool", .at = &worker, .count = 1};
+        status = orchestrator_platform_launch(rig->platform, &alone, err);
+    }
+    return status;
+}
+
 static enum weir_status start(struct rig *rig, unsigned workers, const char *listen,
                               struct weir_error *err)
 {
     const struct orchestrator_platform_options options = {
         .data_dir = rig->data_dir,
         .log_level = "warn",
-        .workers = workers,
-        .listen = listen,
-        .share_bytes = SHARE_BYTES,
+        .has_tcp = listen != NULL,
     };
     const struct orchestrator_platform_events events = {
         .owner = rig, .ready = on_ready, .failed = on_failed, .stopped = on_stopped};
@@ -74,6 +95,8 @@ static enum weir_status start(struct rig *rig, unsigned workers, const char *lis
         *err = rig->failure;
         status = err->status;
     }
+    if (status == WEIR_OK)
+        status = start_workers(rig, workers, listen, err);
     return status == WEIR_OK ? connect_peers(rig, err) : status;
 }
 

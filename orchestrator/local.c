@@ -14,6 +14,7 @@
 #include "orchestrator/processes/trainer_name.h"
 #include "orchestrator/trainer_logs.h"
 #include "orchestrator/trainer_memory.h"
+#include "orchestrator/workers.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -44,6 +45,7 @@ struct local {
     struct pipeline *pipeline; /* NULL: serving */
     struct rehearsal *rehearsal;
     struct trainer_memory *memory;
+    struct worker_programs workers;
     struct receipt_key_order new_receipt_key;
     uint64_t begin_timer;
     uint64_t flush_timer;   /* 0: nothing waits for a reader */
@@ -61,6 +63,8 @@ static void stop(struct local *local, int exit_code)
     local->exit_code = exit_code;
     weir_loop_cancel(local->loop, local->begin_timer);
     orchestrator_screen_clear(local->options->screen);
+    if (local->orch != NULL)
+        orchestrator_pool_rest(local->orch->pool);
     orchestrator_platform_stop(local->platform);
 }
 
@@ -162,7 +166,9 @@ static enum weir_status launch_trainer(struct local *local,
         .exited = on_trainer_exit,
         .owner = local,
     };
-    return orchestrator_platform_launch(local->platform, &program, err);
+    const struct orchestrator_programs alone = {
+        .group = name, .place = "trainer", .at = &program, .count = 1};
+    return orchestrator_platform_launch(local->platform, &alone, err);
 }
 
 static void watch_memory(const struct local *local, const struct orchestrator_trainer *trainer,
@@ -238,6 +244,16 @@ static void end_trainer(void *owner, int64_t run)
     }
 }
 
+/* ---- workers ---- */
+
+static void on_worker_exit(void *owner, const struct orchestrator_child_exit *ended)
+{
+    const struct local *local = owner;
+    (void)ended;
+    if (!local->stopping && local->orch != NULL)
+        orchestrator_pool_look(local->orch->pool);
+}
+
 /* ---- what the orchestrator tells ---- */
 
 /* Somebody reads slowly, or not at all. */
@@ -253,7 +269,7 @@ static void on_event(void *owner, int64_t pipeline, int64_t erasure, const char 
 {
     struct local *local = owner;
     bool wanted =
-        local->options->pipeline_file == NULL || erasure != 0 ||
+        local->options->pipeline_file == NULL || erasure != 0 || pipeline == 0 ||
         (local->pipeline != NULL && orchestrator_pipeline_id(local->pipeline) == pipeline);
     if (!wanted)
         return;
@@ -360,6 +376,9 @@ static enum weir_status rehearse(struct local *local, struct weir_error *err)
 static enum weir_status open_orchestrator(struct local *local, struct weir_error *err)
 {
     const struct local_options *options = local->options;
+    local->workers =
+        (struct worker_programs){local->platform, options->system, on_worker_exit, local};
+    const struct orchestrator_crew crew = orchestrator_worker_crew(&local->workers);
     const struct orchestrator_options opening = {
         .data_dir = orchestrator_platform_data_dir(local->platform),
         .socket_dir = orchestrator_platform_socket_dir(local->platform),
@@ -371,6 +390,8 @@ static enum weir_status open_orchestrator(struct local *local, struct weir_error
                      .start = start_trainer,
                      .end = end_trainer,
                      .pass = pass_trainer},
+        .crew = &crew,
+        .workers = options->workers,
         .listener = {.owner = local, .event = on_event, .progress = on_progress, .rest = on_rest},
         .sharing = options->system->sharing,
         .budgets = options->system->budgets,
@@ -479,12 +500,7 @@ static enum weir_status start(struct local *local, struct weir_error *err)
         .postgres_bin_dir = system->postgres_bin_dir,
         .launcher = system->launcher,
         .log_level = system->log_level,
-        .workers = local->options->workers,
-        .listen = system->listen,
-        .cache_bytes = system->cache_bytes,
-        .cache_compress = system->cache_compress,
-        .share_bytes = system->share_bytes,
-        .compress = system->compress,
+        .has_tcp = system->listen != NULL,
     };
     struct orchestrator_platform_events events = {
         .owner = local, .ready = on_ready, .failed = on_failed, .stopped = on_stopped};

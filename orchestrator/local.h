@@ -13,7 +13,7 @@ struct local_options {
     struct weir_bytes pipeline_text;
     const struct orchestrator_system *system;
     struct screen *screen;
-    unsigned workers;
+    struct orchestrator_workers workers;
     bool hold;
     bool digests;
     bool explain;

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, WORKERS_MAX = 200 };
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 struct command {
     const char *data_dir;
@@ -53,7 +53,7 @@ static const struct weir_option OPTIONS[] = {
     {"program", "NAME=COMMAND…",
      "run: a program that the pipeline may name (training.program), in all modes, for this run; may be given again",
      OPTION(programs)},
-    {"workers", "N", "worker processes (2, or what the system file says)", OPTION(workers)},
+    {"workers", "N", "worker processes (2, or as many as the system file says)", OPTION(workers)},
     {"json", NULL, "one event a line, as JSON, on stdout", OPTION(json)},
     {"dry-run", NULL,
      "run: what the pipeline would trigger, train on and cost; looks at the data in a folder of its own",
@@ -269,16 +269,16 @@ static int describe_states(void)
 /* ---- run and serve ---- */
 
 static bool read_workers(const struct command *command, const struct orchestrator_system *system,
-                         unsigned *ret_workers)
+                         struct orchestrator_workers *ret_workers)
 {
-    if (command->workers == NULL) {
-        *ret_workers = (unsigned)system->workers;
+    *ret_workers = system->workers;
+    if (command->workers == NULL)
         return true;
-    }
     char *end = NULL;
     long workers = strtol(command->workers, &end, 10);
-    *ret_workers = (unsigned)workers;
-    return *end == '\0' && end != command->workers && workers >= 1 && workers <= WORKERS_MAX;
+    ret_workers->min = ret_workers->max = (uint32_t)workers;
+    return *end == '\0' && end != command->workers && workers >= 1 &&
+           workers + ret_workers->host_max <= ORCHESTRATOR_WORKERS_MAX;
 }
 
 static int work(const struct command *command, const char *file, struct weir_bytes text)

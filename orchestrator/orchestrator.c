@@ -60,6 +60,16 @@ static enum weir_status open_database(struct orchestrator *orch, const char *con
     return status;
 }
 
+static enum weir_status open_pool(struct orchestrator *orch,
+                                  const struct orchestrator_options *options,
+                                  struct weir_error *err)
+{
+    enum weir_status status =
+        orchestrator_pool_open(&orch->context, &options->workers, options->crew, &orch->pool, err);
+    orch->runs.pool = orch->topics.pool = orch->pool;
+    return status;
+}
+
 /* Each room is given the rooms below it. */
 static void furnish(struct orchestrator *orch, const struct orchestrator_options *options)
 {
@@ -114,6 +124,8 @@ enum weir_status orchestrator_open(struct weir_loop *loop,
     struct receipt_key_order *order =
         options->new_receipt_key != NULL ? options->new_receipt_key : &none;
     enum weir_status status = open_database(orch, options->postgres, err);
+    if (status == WEIR_OK && options->crew != NULL)
+        status = open_pool(orch, options, err);
     if (status == WEIR_OK)
         status = orchestrator_receipt_keys_open(&orch->context, order, err);
     if (status == WEIR_OK && weir_fault("orchestrator.open"))
@@ -152,6 +164,7 @@ void orchestrator_close(struct orchestrator *orch)
     orchestrator_arbiter_free(orch->runs.arbiter);
     orchestrator_warm_free(orch->runs.warm);
     orchestrator_run_watch_free(orch->runs.watch);
+    orchestrator_pool_free(orch->pool);
     weir_rpc_server_close(orch->topics.server);
     weir_rpc_peer_close(orch->context.storage);
     weir_rpc_peer_close(orch->context.selector);

@@ -6,6 +6,7 @@
 
 #include "orchestrator/context/context.h"
 #include "orchestrator/exports/exports.h"
+#include "orchestrator/pool/pool.h"
 #include "orchestrator/topics/topic.h"
 
 struct receipt_key_order;
@@ -18,6 +19,8 @@ struct orchestrator_options {
     struct orchestrator_prices prices;
     uint64_t cache_bytes; /* of rows that are kept of samples */
     struct orchestrator_trainers trainers;
+    const struct orchestrator_crew *crew; /* of workers; NULL: somebody else starts them */
+    struct orchestrator_workers workers;  /* that there may be */
     struct orchestrator_listener listener;
     struct orchestrator_clock clock;
     struct orchestrator_sharing sharing;
@@ -30,6 +33,7 @@ struct orchestrator_options {
 
 struct orchestrator {
     struct context context;
+    struct pool *pool; /* NULL: workers are somebody else's */
     struct runs runs;
     struct evaluators evaluators;
     struct pipelines pipelines;

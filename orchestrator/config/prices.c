@@ -15,6 +15,12 @@ const struct cfg_key ORCHESTRATOR_PRICE_KEYS[] = {
             .doc = "10^9 bytes that workers read from files"),
     CFG_F64(struct orchestrator_prices, gigabyte_sent, .fallback = "0", .max = 1e9,
             .doc = "10^9 bytes from workers to trainers"),
+    CFG_F64(struct orchestrator_prices, worker_hour, .fallback = "0", .max = 1e9,
+            .doc = "one worker of the pool for one hour: sizes of the pool are weighed by it"),
+    CFG_F64(struct orchestrator_prices, host_hour, .fallback = "0", .max = 1e9,
+            .doc = "one worker beside the trainers for one hour"),
+    CFG_F64(struct orchestrator_prices, trainer_hour, .fallback = "0", .max = 1e9,
+            .doc = "one trainer with its GPUs for one hour: what waiting for batches costs"),
     CFG_END,
 };
 

@@ -10,6 +10,9 @@ struct orchestrator_prices {
     double gpu_hour;      /* of one slot */
     double gigabyte_read; /* by workers, from files */
     double gigabyte_sent; /* from workers to trainers */
+    double worker_hour;   /* of one worker of the pool */
+    double host_hour;     /* of one worker beside the trainers */
+    double trainer_hour;  /* of a trainer, with its GPUs */
 };
 
 struct orchestrator_cost {

@@ -10,18 +10,16 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WORKERS_MAX = 200 };
-
 struct system_section {
-    uint64_t workers, trainers, gpus;
+    uint64_t trainers, gpus;
     const char *launcher, *user, *log_level;
-    const struct weir_yaml_node *postgres, *prices, *programs, *quotas, *budgets, *batches, *cache,
-        *roots, *credentials;
+    const struct weir_yaml_node *workers, *postgres, *prices, *programs, *quotas, *budgets,
+        *batches, *cache, *roots, *credentials;
 };
 
 static const struct cfg_key SYSTEM_KEYS[] = {
-    CFG_U64(struct system_section, workers, .fallback = "2", .min = 1, .max = WORKERS_MAX,
-            .doc = "worker processes"),
+    CFG_NODE(struct system_section, workers,
+             .doc = "worker processes: a number (default: 2), or bounds such as {min: 1, max: 8}"),
     CFG_U64(struct system_section, trainers, .fallback = "0", .max = 1000,
             .doc = "trainers at once, of all pipelines; 0: one a processor, and at least two"),
     CFG_U64(
@@ -180,6 +178,8 @@ static enum weir_status read_sections(struct orchestrator_system *system,
     struct system_section section = {0};
     enum weir_status status = cfg_read(SYSTEM_KEYS, CFG_CLOSED, root, "", NULL, &section, err);
     if (status == WEIR_OK)
+        status = orchestrator_workers_read(section.workers, &system->workers, err);
+    if (status == WEIR_OK)
         status = read_postgres(system, section.postgres, err);
     if (status == WEIR_OK) {
         status = cfg_read(ORCHESTRATOR_PRICE_KEYS, CFG_CLOSED, section.prices, "prices", NULL,
@@ -208,7 +208,6 @@ static enum weir_status read_sections(struct orchestrator_system *system,
     system->programs = section.programs;
     system->roots = section.roots;
     system->credentials = section.credentials;
-    system->workers = section.workers;
     system->launcher = section.launcher;
     system->user = section.user;
     system->log_level = section.log_level;
@@ -271,6 +270,7 @@ void orchestrator_system_describe(struct weir_buf *out)
 {
     weir_buf_append_text(out, "# The system file\n\n");
     cfg_document(SYSTEM_KEYS, out);
+    orchestrator_workers_describe(out);
     weir_buf_append_text(out, "\n## postgres\n\n");
     cfg_document(POSTGRES_KEYS, out);
     weir_buf_append_text(out, "\n## batches\n\n");

@@ -7,6 +7,7 @@
 #include "core/service/roots.h"
 #include "orchestrator/config/budget.h"
 #include "orchestrator/config/prices.h"
+#include "orchestrator/config/workers.h"
 #include "orchestrator/sharing/quotas.h"
 
 /* Texts are borrowed from the document. */
@@ -14,7 +15,7 @@ struct orchestrator_system {
     struct weir_yaml *document; /* NULL: no file */
     struct weir_yaml
         *given; /* programs of the file and of the command line; NULL: of the file alone */
-    uint64_t workers;
+    struct orchestrator_workers workers;
     const char *launcher;
     const char *user;
     const char *log_level;

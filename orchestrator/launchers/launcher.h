@@ -1,6 +1,8 @@
-/* A launcher puts processes somewhere: on this machine, later on a cluster. The orchestrator
- * decides how many run and under which names; the launcher decides where. Processes call home by
- * themselves and are known to work only after that. One instance lives on one loop.
+/* A launcher puts processes somewhere: on this machine, later on a cluster. The orchestrator decides how many run and
+ * under which names, and commits that before it asks; the launcher decides where. Processes come in groups that are
+ * started at once: workers of one place, ranks of one training. They need not be children of this process, and may
+ * outlive it. They call home by themselves and are known to work only after that. One instance lives on one loop; no
+ * call may block on another program.
  *
  * To add a launcher: write launcher_NAME.c and name it in registry.c. */
 #ifndef ORCHESTRATOR_LAUNCHERS_LAUNCHER_H
@@ -9,10 +11,36 @@
 #include "core/config/plugin.h"
 #include "orchestrator/processes/supervisor.h"
 
+enum launcher_state {
+    LAUNCHER_PENDING, /* it waits to be started, or to be started again */
+    LAUNCHER_RUNNING,
+    LAUNCHER_DRAINED, /* its machine was taken away */
+    LAUNCHER_LOST,    /* there is none of that name, and nobody has ended it */
+    LAUNCHER_REFUSED, /* it will never be started */
+    LAUNCHER_ENDED,
+};
+
 struct launcher_process {
     const char *name; /* borrowed until the next call */
-    const char *host;
-    bool running; /* false: it is waiting to be started (again) */
+    const char *host; /* "": none yet */
+    enum launcher_state state;
+    const char *reason; /* of a state that is no good one, for a person; "": none */
+};
+
+/* 0 everywhere: whatever there is. */
+struct launcher_resources {
+    unsigned cores;
+    unsigned gpus;
+    uint64_t memory; /* bytes */
+    int64_t time_ms; /* how long it may run */
+};
+
+struct launcher_group {
+    const char *name;               /* unique for all time: durable before it is started */
+    const char *place;              /* class of machines: pool, host, trainer */
+    struct launcher_resources each; /* that one process may use */
+    const struct orchestrator_child *members; /* by unique names */
+    size_t count;
 };
 
 struct launcher {
@@ -22,17 +50,21 @@ struct launcher {
     /* Required. `supervisor` outlives the launcher. */
     enum weir_status (*init)(void *state, struct orchestrator_supervisor *supervisor,
                              struct weir_error *err);
-    /* Required. Starts one process and keeps it as `child` asks (restart, exited). EXISTS when one
-     * of that name is there, LIMIT when there is no room. May not block on the process' readiness.
-     */
-    enum weir_status (*start)(void *state, const struct orchestrator_child *child,
+    /* Required. Takes on all members or none, and keeps each as its `restart` and `exited` ask; list() says what
+     * becomes of them. EXISTS when the group, or a process of one of the names, is there: nothing is started twice.
+     * LIMIT when there is not room enough for the group, ever or now, UNSUPPORTED for what it cannot see to. */
+    enum weir_status (*start)(void *state, const struct launcher_group *group,
                               struct weir_error *err);
-    /* Required. Asks it to end within `grace_ms`, then ends it; `exited` tells. Unknown: fine. */
+    /* Required. Takes up a group that an earlier process has committed and may have started, or not. Starts nothing.
+     * NOT_FOUND, with a reason for a person, when there is nothing of it. */
+    enum weir_status (*adopt)(void *state, const struct launcher_group *group,
+                              struct weir_error *err);
+    /* Required. Asks a process to end within `grace_ms`, then ends it, and forgets one that has ended or never will
+     * start. Unknown names, and asking again, are fine. */
     void (*stop)(void *state, const char *name, int64_t grace_ms);
-    /* Required. Fills up to `max`, returns how many there are of this launcher's. */
+    /* Required. Fills up to `max`, returns how many there are of this launcher's. One that is not listed is LOST, or
+     * ENDED if it was to be stopped. */
     size_t (*list)(const void *state, struct launcher_process *processes, size_t max);
-    /* Required. How many processes it would like to run at most. */
-    size_t (*capacity)(const void *state);
     /* Optional. Releases what init() took. Running processes are the supervisor's. */
     void (*fini)(void *state);
 };

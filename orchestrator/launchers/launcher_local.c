@@ -1,6 +1,7 @@
-/* Processes on this machine, as children of the orchestrator's supervisor. */
+/* Processes on this machine, as children of the orchestrator's supervisor: none of them outlives it. */
 #include "orchestrator/launchers/launcher.h"
 
+#include <inttypes.h>
 #include <unistd.h>
 
 struct local {
@@ -16,11 +17,69 @@ static enum weir_status init(void *state, struct orchestrator_supervisor *superv
     return WEIR_OK;
 }
 
-static enum weir_status start(void *state, const struct orchestrator_child *child,
+/* Returns what the system says of itself; 0: it does not say. */
+static uint64_t system_has(int name)
+{
+    long found = sysconf(name);
+    return found > 0 ? (uint64_t)found : 0;
+}
+
+/* GPUs of this machine are given out before a launcher is asked (sharing/arbiter.h). */
+static enum weir_status check(const struct launcher_group *group, struct weir_error *err)
+{
+    const struct launcher_resources *each = &group->each;
+    uint64_t cores = system_has(_SC_NPROCESSORS_ONLN);
+    uint64_t memory = system_has(_SC_PHYS_PAGES) * system_has(_SC_PAGESIZE);
+    if (each->cores > cores && cores > 0)
+        return weir_fail(err, WEIR_LIMIT, "%s: a process needs %u cores, this machine has %" PRIu64,
+                         group->name, each->cores, cores);
+    if (each->memory > memory && memory > 0)
+        return weir_fail(err, WEIR_LIMIT,
+                         "%s: a process needs %" PRIu64 " bytes of memory, this machine has "
+                         "%" PRIu64,
+                         group->name, each->memory, memory);
+    if (each->time_ms > 0)
+        return weir_fail(err, WEIR_UNSUPPORTED,
+                         "%s: processes of this machine run until they are ended: found a limit of "
+                         "%" PRId64 " ms",
+                         group->name, each->time_ms);
+    return WEIR_OK;
+}
+
+static enum weir_status start(void *state, const struct launcher_group *group,
                               struct weir_error *err)
 {
     struct local *local = state;
-    return orchestrator_supervisor_start(local->supervisor, child, err);
+    enum weir_status status = check(group, err);
+    size_t started = 0;
+    while (status == WEIR_OK && started < group->count) {
+        status = orchestrator_supervisor_start(local->supervisor, &group->members[started], err);
+        started += status == WEIR_OK;
+    }
+    while (status != WEIR_OK && started > 0)
+        orchestrator_supervisor_stop(local->supervisor, group->members[--started].name, 0);
+    return status;
+}
+
+static bool is_known(const struct local *local, const char *name)
+{
+    struct orchestrator_child_state states[ORCHESTRATOR_CHILDREN_MAX];
+    size_t count =
+        orchestrator_supervisor_list(local->supervisor, states, ORCHESTRATOR_CHILDREN_MAX);
+    for (size_t i = 0; i < count; i++)
+        if (weir_str_equal(states[i].name, name))
+            return true;
+    return false;
+}
+
+static enum weir_status adopt(void *state, const struct launcher_group *group,
+                              struct weir_error *err)
+{
+    const struct local *local = state;
+    for (size_t i = 0; i < group->count; i++)
+        if (is_known(local, group->members[i].name))
+            return WEIR_OK;
+    return weir_fail(err, WEIR_NOT_FOUND, "it ended with the orchestrator that had started it");
 }
 
 static void stop(void *state, const char *name, int64_t grace_ms)
@@ -43,18 +102,12 @@ static size_t list(const void *state, struct launcher_process *processes, size_t
             processes[launched] = (struct launcher_process){
                 .name = states[i].name,
                 .host = "localhost",
-                .running = states[i].pid != 0,
+                .state = states[i].pid != 0 ? LAUNCHER_RUNNING : LAUNCHER_PENDING,
+                .reason = states[i].pid != 0 ? "" : states[i].how,
             };
         launched++;
     }
     return launched;
-}
-
-static size_t capacity(const void *state)
-{
-    (void)state;
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    return processors > 0 ? (size_t)processors : 1;
 }
 
 static const struct cfg_key OPTIONS[] = {CFG_END};
@@ -66,7 +119,7 @@ const struct launcher orchestrator_launcher_local = {
     .state_size = sizeof(struct local),
     .init = init,
     .start = start,
+    .adopt = adopt,
     .stop = stop,
     .list = list,
-    .capacity = capacity,
 };

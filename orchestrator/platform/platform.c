@@ -1,4 +1,4 @@
-/* Brings the parts up one after the other: data directory, Postgres, services, workers. */
+/* Brings the parts up one after the other: data directory, Postgres, services. */
 #include "orchestrator/platform/platform.h"
 
 #include "core/base/bytes.h"
@@ -58,8 +58,6 @@ struct orchestrator_platform {
     struct weir_error failure;
     char *bin_dir;
     char *log_level;
-    unsigned workers;
-    char *listen, *compress, *keep, *share; /* of workers; NULL: as they do by themselves */
     struct orchestrator_jails jails;
     struct orchestrator_datadir *datadir;
     struct orchestrator_supervisor *supervisor;
@@ -255,83 +253,69 @@ static enum weir_status start_service(struct orchestrator_platform *platform, co
     return status;
 }
 
-static enum weir_status launch(struct orchestrator_platform *platform,
-                               const struct orchestrator_program *program, struct weir_error *err)
+/* A program as the child that a launcher is given; `argv`, `env` and `jail` live as long as it. */
+struct launched {
+    char **argv;
+    char **env;
+    struct weir_jail jail;
+};
+
+static struct orchestrator_child child_of(const struct orchestrator_platform *platform,
+                                          const struct orchestrator_program *program,
+                                          struct launched *launched)
 {
     bool is_foreign = program->foreign != NULL;
-    char **argv = is_foreign ? foreign_command(program->foreign) : command(platform, program);
-    char **env = orchestrator_environment_apart(program->gpus);
+    launched->argv = is_foreign ? foreign_command(program->foreign) : command(platform, program);
+    launched->env = orchestrator_environment_apart(program->gpus);
     if (is_foreign)
-        env = foreign_environment(platform, program, env);
+        launched->env = foreign_environment(platform, program, launched->env);
     if (program->token != NULL)
-        env = orchestrator_environment_add(env, "WEIR_TOKEN", program->token);
-    struct weir_jail jail = platform->jails.trainers;
-    jail.open = program->open;
-    jail.readable = program->readable;
+        launched->env = orchestrator_environment_add(launched->env, "WEIR_TOKEN", program->token);
+    launched->jail = platform->jails.trainers;
+    launched->jail.open = program->open;
+    launched->jail.readable = program->readable;
     if (program->rank.port != 0)
-        jail.sockets = WEIR_JAIL_ALL_SOCKETS;
-    const struct orchestrator_child child = {
+        launched->jail.sockets = WEIR_JAIL_ALL_SOCKETS;
+    return (struct orchestrator_child){
         .name = program->name,
-        .argv = argv,
-        .env = env,
+        .argv = launched->argv,
+        .env = launched->env,
         .directory = is_foreign ? program->open[0] : NULL,
         .restart = program->restart,
-        .jail = program->open != NULL ? &jail : NULL,
+        .jail = program->open != NULL ? &launched->jail : NULL,
         .stage = ORCHESTRATOR_STAGE_LAUNCHED,
         .exited = program->exited,
         .owner = program->owner,
     };
-    enum weir_status status = platform->launcher->start(platform->launcher_state, &child, err);
-    command_free(argv);
-    orchestrator_environment_free(env);
+}
+
+typedef enum weir_status launcher_fn(void *state, const struct launcher_group *group,
+                                     struct weir_error *err);
+
+/* Hands the launcher a group of programs, to be started or adopted. */
+static enum weir_status hand_over(const struct orchestrator_platform *platform, launcher_fn *fn,
+                                  const struct orchestrator_programs *programs,
+                                  struct weir_error *err)
+{
+    struct launched *launched = weir_calloc(programs->count, sizeof(*launched));
+    struct orchestrator_child *members = weir_calloc(programs->count, sizeof(*members));
+    for (size_t i = 0; i < programs->count; i++)
+        members[i] = child_of(platform, &programs->at[i], &launched[i]);
+    const struct launcher_group group = {
+        .name = programs->group,
+        .place = programs->place,
+        .each = {.cores = programs->cores},
+        .members = members,
+        .count = programs->count,
+    };
+    enum weir_status status = fn(platform->launcher_state, &group, err);
+    for (size_t i = 0; i < programs->count; i++) {
+        command_free(launched[i].argv);
+        orchestrator_environment_free(launched[i].env);
+    }
+    free(members);
+    free(launched);
     return status;
-}
-
-enum { WORKER_ARGUMENTS_MAX = 8 };
-
-static size_t worker_arguments(const struct orchestrator_platform *platform,
-                               const char *ret_arguments[WORKER_ARGUMENTS_MAX])
-{
-    size_t count = 0;
-    ret_arguments[count++] = "--share";
-    ret_arguments[count++] = platform->share;
-    if (platform->listen != NULL) {
-        ret_arguments[count++] = "--listen";
-        ret_arguments[count++] = platform->listen;
-    }
-    if (platform->compress != NULL) {
-        ret_arguments[count++] = "--compress";
-        ret_arguments[count++] = platform->compress;
-    }
-    if (platform->keep != NULL) {
-        ret_arguments[count++] = "--keep";
-        ret_arguments[count++] = platform->keep;
-    }
-    return count;
-}
-
-static enum weir_status start_workers(struct orchestrator_platform *platform,
-                                      struct weir_error *err)
-{
-    const char *arguments[WORKER_ARGUMENTS_MAX];
-    size_t argument_count = worker_arguments(platform, arguments);
-    for (unsigned i = 1; i <= platform->workers; i++) {
-        char name[32];
-        (void)snprintf(name, sizeof(name), "worker-%u", i);
-        const struct orchestrator_program worker = {
-            .program = "worker",
-            .name = name,
-            .arguments = arguments,
-            .argument_count = argument_count,
-            .restart = true,
-            .exited = on_child_exit,
-            .owner = platform,
-        };
-        enum weir_status status = launch(platform, &worker, err);
-        if (status != WEIR_OK)
-            return status;
-    }
-    return WEIR_OK;
 }
 
 static void close_peers(struct orchestrator_platform *platform)
@@ -351,11 +335,6 @@ static void on_all_answered(void *owner)
     if (platform->phase != STARTING_SERVICES)
         return;
     close_peers(platform);
-    struct weir_error err;
-    if (start_workers(platform, &err) != WEIR_OK) {
-        fail(platform, &err);
-        return;
-    }
     weir_loop_cancel(platform->loop, platform->patience_timer);
     platform->patience_timer = 0;
     platform->phase = READY;
@@ -568,7 +547,7 @@ static enum weir_status start_steps(struct orchestrator_platform *platform,
     enum weir_status status = orchestrator_datadir_open(&place, &platform->datadir, err);
     if (status != WEIR_OK)
         return status;
-    orchestrator_jails_prepare(platform->datadir, platform->listen != NULL, &platform->jails);
+    orchestrator_jails_prepare(platform->datadir, options->has_tcp, &platform->jails);
     WEIR_AUTO_FREE char *log_dir = orchestrator_datadir_file(platform->datadir, "log");
     platform->supervisor = orchestrator_supervisor_new(platform->loop, log_dir);
     status = choose_launcher(platform, options->launcher, err);
@@ -595,13 +574,6 @@ enum weir_status orchestrator_platform_start(struct weir_loop *loop,
     platform->postgres_bin_dir =
         options->postgres_bin_dir != NULL ? weir_strdup(options->postgres_bin_dir) : NULL;
     platform->log_level = options->log_level != NULL ? weir_strdup(options->log_level) : NULL;
-    platform->workers = options->workers;
-    platform->listen = options->listen != NULL ? weir_strdup(options->listen) : NULL;
-    platform->compress = options->compress != NULL ? weir_strdup(options->compress) : NULL;
-    platform->share = weir_format("%lu", options->share_bytes);
-    platform->keep = options->cache_bytes > 0
-                         ? weir_format("%lu:%s", options->cache_bytes, options->cache_compress)
-                         : NULL;
     platform->patience_ms = options->patience_ms != 0 ? options->patience_ms : PATIENCE_MS;
     enum weir_status status = start_steps(platform, options, err);
     if (status != WEIR_OK)
@@ -643,19 +615,28 @@ void orchestrator_platform_free(struct orchestrator_platform *platform)
     free(platform->conninfo);
     free(platform->postgres_bin_dir);
     free(platform->log_level);
-    free(platform->listen);
-    free(platform->compress);
-    free(platform->share);
-    free(platform->keep);
     free(platform->bin_dir);
     free(platform);
 }
 
 enum weir_status orchestrator_platform_launch(struct orchestrator_platform *platform,
-                                              const struct orchestrator_program *program,
+                                              const struct orchestrator_programs *programs,
                                               struct weir_error *err)
 {
-    return launch(platform, program, err);
+    return hand_over(platform, platform->launcher->start, programs, err);
+}
+
+enum weir_status orchestrator_platform_adopt(struct orchestrator_platform *platform,
+                                             const struct orchestrator_programs *programs,
+                                             struct weir_error *err)
+{
+    return hand_over(platform, platform->launcher->adopt, programs, err);
+}
+
+size_t orchestrator_platform_list(const struct orchestrator_platform *platform,
+                                  struct launcher_process *processes, size_t max)
+{
+    return platform->launcher->list(platform->launcher_state, processes, max);
 }
 
 void orchestrator_platform_end(struct orchestrator_platform *platform, const char *name,

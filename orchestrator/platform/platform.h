@@ -1,6 +1,6 @@
 /* Local mode: everything Weir needs on one machine, as children of this process. Opens the data
- * directory, starts a private Postgres, then the services, then the workers, keeps them running,
- * and stops them in the reverse order. Asynchronous on the loop.
+ * directory, starts a private Postgres, then the services, keeps them running, and the workers and
+ * trainers that it is asked for, and stops them in the reverse order. Asynchronous on the loop.
  *
  * Started as root, orchestrator_platform_start() ends with this process and all its children running as the
  * data directory's user: open what only root may read before (docs/decisions/003-privileges.md). */
@@ -12,6 +12,8 @@
 #include "orchestrator/processes/environment.h"
 #include "orchestrator/processes/supervisor.h"
 
+struct launcher_process;
+
 struct orchestrator_platform_options {
     const char *data_dir;         /* made when absent */
     const char *user;             /* to run as when started as root; NULL: chosen */
@@ -20,19 +22,14 @@ struct orchestrator_platform_options {
     const char *postgres_bin_dir; /* NULL: the newest Postgres installed */
     const char *launcher;         /* for workers and trainers; NULL: local */
     const char *log_level;        /* of the children; NULL: their default */
-    unsigned workers;             /* 0: none */
-    const char *listen;           /* endpoint of each worker; NULL: a socket of its own */
-    uint64_t share_bytes;         /* of each worker, for batches that several jobs need */
-    uint64_t cache_bytes;         /* of rows that workers keep of samples; 0: none … */
-    const char *cache_compress;   /* … and how they compress them */
-    const char *compress;         /* how workers compress batches; NULL: not at all */
+    bool has_tcp;                 /* trainers get batches over TCP */
     int64_t patience_ms;          /* with a start that comes no further; 0: a minute */
 };
 
 /* Called from the loop, never from inside a call below. */
 struct orchestrator_platform_events {
     void *owner;
-    /* Every service has answered `health`; workers are being started. */
+    /* Every service has answered `health`. */
     void (*ready)(void *owner);
     /* The platform cannot come up: `err` says why in one line. Stop it then. Once, and never after ready. */
     void (*failed)(void *owner, const struct weir_error *err);
@@ -56,7 +53,7 @@ void orchestrator_platform_stop(struct orchestrator_platform *platform);
 void orchestrator_platform_free(struct orchestrator_platform *platform);
 WEIR_DEFINE_AUTO(orchestrator_platform, orchestrator_platform_free)
 
-/* A process besides the services: a trainer. */
+/* A process besides the services: a trainer, or a worker. */
 struct orchestrator_program {
     const char *program;          /* "trainer": an executable of bin_dir */
     const char *name;             /* "trainer-17": also --name */
@@ -76,10 +73,25 @@ struct orchestrator_program {
     weir_child_exit_fn *exited; /* optional */
     void *owner;
 };
-/* Starts it through the launcher with --data-dir, --socket-dir and --name, and no way to Postgres. */
+/* Programs that are started at once, or not at all: the group of a launcher (orchestrator/launchers/launcher.h). */
+struct orchestrator_programs {
+    const char *group; /* unique for all time */
+    const char *place; /* class of machines: pool, host, trainer */
+    unsigned cores;    /* that one of them can use; 0: whatever there is */
+    const struct orchestrator_program *at;
+    size_t count;
+};
+/* Starts them through the launcher with --data-dir, --socket-dir and --name, and no way to Postgres. */
 enum weir_status orchestrator_platform_launch(struct orchestrator_platform *platform,
-                                              const struct orchestrator_program *program,
+                                              const struct orchestrator_programs *programs,
                                               struct weir_error *err) WEIR_MUST_USE;
+/* Takes up those that an earlier process has started, if there are any of them: NOT_FOUND. */
+enum weir_status orchestrator_platform_adopt(struct orchestrator_platform *platform,
+                                             const struct orchestrator_programs *programs,
+                                             struct weir_error *err) WEIR_MUST_USE;
+/* Fills up to `max` of all processes that a launcher has; returns how many there are. */
+size_t orchestrator_platform_list(const struct orchestrator_platform *platform,
+                                  struct launcher_process *processes, size_t max);
 void orchestrator_platform_end(struct orchestrator_platform *platform, const char *name,
                                int64_t grace_ms);
 

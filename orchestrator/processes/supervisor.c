@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { STOP_MS = 5000, SWEEP_MS = 500, LINE_MAX_BYTES = 1024 };
+enum { STOP_MS = 5000, SWEEP_MS = 500, LINE_MAX_BYTES = 1024, HOW_SIZE = 64 };
 static const int64_t LOG_BYTES_MAX = 16 << 20; /* of each log, and as much in its PATH.1 */
 
 enum child_state { RUNNING, WAITING, STOPPING };
@@ -31,6 +31,7 @@ struct child {
     char *input;
     char *directory;
     char *log_path;
+    char how[HOW_SIZE]; /* it ended last */
     enum child_state state;
     pid_t pid;
     unsigned restarts;
@@ -235,10 +236,9 @@ static void on_ended(struct child *child, int wait_status)
     pid_t pid = child->pid;
     bool stopped = child->state == STOPPING;
     bool restart = child->spec.restart && !stopped && !supervisor->stopping_all;
-    char how[64];
-    orchestrator_wait_status_text(wait_status, how, sizeof(how));
+    orchestrator_wait_status_text(wait_status, child->how, sizeof(child->how));
     weir_log(restart ? WEIR_LOG_WARN : WEIR_LOG_INFO, "process ended", "name=%s pid=%d how=\"%s\"",
-             child->name, pid, how);
+             child->name, pid, child->how);
     child->pid = 0;
     if (restart) {
         bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
@@ -444,6 +444,7 @@ size_t orchestrator_supervisor_list(const struct orchestrator_supervisor *superv
             .stage = child->spec.stage,
             .restarts = child->restarts,
             .stopping = child->state == STOPPING,
+            .how = child->how,
         };
     }
     return supervisor->count;

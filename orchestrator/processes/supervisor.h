@@ -97,6 +97,7 @@ struct orchestrator_child_state {
     enum orchestrator_stage stage;
     unsigned restarts;
     bool stopping;
+    const char *how; /* it ended last, borrowed as the name: "killed by signal 9"; "": it has not */
 };
 /* Fills up to `max` states, in the order of starting; returns how many there are. */
 size_t orchestrator_supervisor_list(const struct orchestrator_supervisor *supervisor,

@@ -339,6 +339,7 @@ static void on_job_opened(void *owner, const struct weir_reply *reply, const str
         orchestrator_run_trouble(run, err->status, err);
         return;
     }
+    orchestrator_pool_stir(run->runs->pool);
     start_trainer(run);
 }
 

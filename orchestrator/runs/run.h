@@ -12,6 +12,7 @@
 #include "orchestrator/config/outline.h"
 #include "orchestrator/context/context.h"
 #include "orchestrator/models/run_result.h"
+#include "orchestrator/pool/pool.h"
 #include "orchestrator/runs/group.h"
 #include "orchestrator/runs/run_watch.h"
 #include "orchestrator/sharing/quotas.h"
@@ -34,6 +35,7 @@ struct warm_trainers;
 /* Owned by: struct orchestrator. */
 struct runs {
     struct context *context;
+    struct pool *pool; /* of workers, which hears of jobs; NULL: none */
     struct orchestrator_trainers trainers;
     struct orchestrator_sharing sharing;
     struct arbiter *arbiter;    /* of trainers */

@@ -145,6 +145,7 @@ void orchestrator_run_close(struct run *run)
 {
     weir_rpc_send(run->context->dispatcher, MSG_job_close,
                   &(struct msg_job_close){.job = (uint64_t)run->number});
+    orchestrator_pool_stir(run->runs->pool);
     orchestrator_run_end(run, NULL);
 }
 

@@ -16,6 +16,7 @@ struct erase_requests;
 /* The requests of weir that are not answered yet, and what they are about. Owned by: struct orchestrator. */
 struct topics {
     struct context *context;
+    struct pool *pool; /* NULL: workers are somebody else's */
     struct runs *runs;
     struct evaluators *evaluators;
     struct pipelines *pipelines;

@@ -1,5 +1,6 @@
 /* The platform with real processes: a private Postgres, children that die, a parent that is killed. */
 #include "core/service/service.h"
+#include "orchestrator/launchers/launcher.h"
 #include "orchestrator/platform/platform.h"
 #include "tests/support/small_platform.h"
 
@@ -290,7 +291,6 @@ static enum weir_status start_whole(struct whole *whole, struct weir_loop *loop,
         .data_dir = fixture->data_dir,
         .bin_dir = bin_dir,
         .postgres = postgres,
-        .workers = 2,
     };
     return start_whole_with(whole, loop, &options);
 }
@@ -313,24 +313,31 @@ static void case_whole(const struct fixture *fixture)
     expect(start_whole(&whole, loop, fixture, bin_dir, NULL) == WEIR_OK);
     step_until(loop, &whole.ready);
     struct orchestrator_supervisor *supervisor = orchestrator_platform_supervisor(whole.platform);
-    static const char *const NAMES[] = {"postgres",   "storage",  "selector",
-                                        "dispatcher", "worker-1", "worker-2"};
+    static const char *const NAMES[] = {"postgres", "storage", "selector", "dispatcher"};
     for (size_t i = 0; i < WEIR_COUNT(NAMES); i++)
         expect(orchestrator_supervisor_pid(supervisor, NAMES[i]) > 0);
 
     struct ends ends = {0};
     const char *const arguments[] = {"--run", "7"};
-    const struct orchestrator_program trainer = {
-        .program = "worker",
-        .name = "trainer-7",
-        .arguments = arguments,
-        .argument_count = 2,
-        .exited = note_end,
-        .owner = &ends,
+    const struct orchestrator_program ranks[] = {
+        {.program = "worker",
+         .name = "trainer-7",
+         .arguments = arguments,
+         .argument_count = 2,
+         .exited = note_end,
+         .owner = &ends},
+        {.program = "worker", .name = "trainer-7.1", .arguments = arguments, .argument_count = 2},
     };
+    const struct orchestrator_programs gang = {
+        .group = "trainer-7", .place = "trainer", .at = ranks, .count = 2};
+    struct launcher_process launched[3];
     struct weir_error err;
-    expect(orchestrator_platform_launch(whole.platform, &trainer, &err) == WEIR_OK);
-    expect(orchestrator_platform_launch(whole.platform, &trainer, &err) == WEIR_EXISTS);
+    expect(orchestrator_platform_adopt(whole.platform, &gang, &err) == WEIR_NOT_FOUND);
+    expect(orchestrator_platform_launch(whole.platform, &gang, &err) == WEIR_OK);
+    expect(orchestrator_platform_launch(whole.platform, &gang, &err) == WEIR_EXISTS);
+    expect(orchestrator_platform_adopt(whole.platform, &gang, &err) == WEIR_OK);
+    expect(orchestrator_platform_list(whole.platform, launched, 3) == 2);
+    expect(strcmp(launched[1].name, "trainer-7.1") == 0 && launched[1].state == LAUNCHER_RUNNING);
     orchestrator_platform_end(whole.platform, "trainer-7", 5000);
     for (int64_t end_ms = weir_now_ms() + TEST_PATIENCE_MS; !ends.order[0];
          weir_loop_step(loop, TEST_STEP_MS))

@@ -58,7 +58,9 @@ static void the_shipped_system_file_is_the_default(void **state)
         WEIR_OK)
         fail_msg("%s", err.text);
     assert_int_equal(orchestrator_system_load(NULL, &defaults, &err), WEIR_OK);
-    assert_int_equal(file.workers, defaults.workers);
+    assert_int_equal(file.workers.min, defaults.workers.min);
+    assert_int_equal(file.workers.max, defaults.workers.max);
+    assert_int_equal(file.workers.host_max, defaults.workers.host_max);
     assert_int_equal(file.sharing.trainers, defaults.sharing.trainers);
     assert_true(orchestrator_quota_of(&file.sharing, "any").share ==
                 orchestrator_quota_of(&defaults.sharing, "any").share);

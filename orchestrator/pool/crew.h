@@ -1,0 +1,25 @@
+/* Where workers are put: what the pool needs of the platform, given to it when it is opened. */
+#ifndef ORCHESTRATOR_POOL_CREW_H
+#define ORCHESTRATOR_POOL_CREW_H
+
+#include "orchestrator/launchers/launcher.h"
+
+/* Workers that are started at once. */
+struct crew_group {
+    const char *name;  /* unique for all time, on all platforms */
+    const char *place; /* pool, host */
+    const char *const *names;
+    size_t count;
+};
+
+struct orchestrator_crew {
+    void *owner;
+    const char *launcher; /* its name */
+    /* As those of a launcher (orchestrator/launchers/launcher.h). */
+    enum weir_status (*start)(void *owner, const struct crew_group *group, struct weir_error *err);
+    enum weir_status (*adopt)(void *owner, const struct crew_group *group, struct weir_error *err);
+    void (*stop)(void *owner, const char *name);
+    size_t (*list)(const void *owner, struct launcher_process *processes, size_t max);
+};
+
+#endif

@@ -1,0 +1,89 @@
+/* pool_resized: from, to, why, each job's numbers, and the sizes beside the one that was taken. */
+#include "orchestrator/pool/resizing.h"
+
+#include "orchestrator/context/events.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static const double THOUSAND = 1000;
+
+bool orchestrator_pool_is_whole(const struct msg_pool_is *advice)
+{
+    size_t jobs = advice->jobs.count;
+    return advice->policies.count == jobs && advice->why.count == jobs &&
+           advice->sizes.count == jobs && advice->host_sizes.count == jobs &&
+           advice->needs.count == jobs && advice->given.count == jobs &&
+           advice->wanted.count == jobs && advice->made.count == jobs &&
+           advice->stalled.count == jobs && advice->reports.count == jobs &&
+           advice->settled.count == jobs;
+}
+
+static json_t *jobs_json(const struct msg_pool_is *advice)
+{
+    json_t *jobs = json_array();
+    for (size_t i = 0; i < advice->jobs.count; i++)
+        json_array_append_new(jobs,
+                              JSON_FIELDS(JSON_NUMBER("job", advice->jobs.at[i]),
+                                          JSON_TEXT("policy", advice->policies.at[i]),
+                                          JSON_DOUBLE("need", advice->needs.at[i] / THOUSAND),
+                                          JSON_DOUBLE("wanted", advice->wanted.at[i] / THOUSAND),
+                                          JSON_DOUBLE("made", advice->made.at[i] / THOUSAND),
+                                          JSON_TEXT("why", advice->why.at[i])));
+    return jobs;
+}
+
+/* Returns the batches a second that the consumers would get with so many workers for all jobs together, each job having
+ * of them by its need. */
+static double rate_with(const struct msg_pool_is *advice, uint32_t workers)
+{
+    double need = 0, rate = 0;
+    for (size_t i = 0; i < advice->jobs.count; i++)
+        need += advice->needs.at[i] / THOUSAND;
+    double met = need > workers ? workers / need : 1;
+    for (size_t i = 0; i < advice->jobs.count; i++)
+        rate += advice->wanted.at[i] / THOUSAND * met;
+    return rate;
+}
+
+/* The sizes beside the one that is taken, and what they would give. */
+static json_t *alternatives_json(const struct pool_resizing *resizing)
+{
+    json_t *alternatives = json_array();
+    for (uint32_t size = resizing->to > 0 ? resizing->to - 1 : 0; size <= resizing->to + 1; size++)
+        json_array_append_new(
+            alternatives,
+            JSON_FIELDS(JSON_NUMBER("workers", size),
+                        JSON_DOUBLE("batches_per_second", rate_with(resizing->advice, size))));
+    return alternatives;
+}
+
+/* The word of the job that asks for most. */
+static const char *why_of(const struct pool_resizing *resizing)
+{
+    const struct msg_pool_is *advice = resizing->advice;
+    const struct weir_u32s *sizes =
+        resizing->place == POOL_PLACE_HOST ? &advice->host_sizes : &advice->sizes;
+    size_t most = 0;
+    if (resizing->why != NULL || advice->jobs.count == 0)
+        return resizing->why != NULL ? resizing->why : "idle";
+    for (size_t i = 1; i < advice->jobs.count; i++)
+        most = sizes->at[i] > sizes->at[most] ? i : most;
+    return advice->why.at[most];
+}
+
+enum weir_status orchestrator_pool_tell(struct context *context,
+                                        const struct pool_resizing *resizing,
+                                        struct weir_error *err)
+{
+    char key[40];
+    (void)snprintf(key, sizeof(key), "pool_resized/%" PRId64, resizing->number);
+    const struct event_about about = {.key = key, .event = "pool_resized"};
+    bool is_measured = resizing->place == POOL_PLACE_POOL;
+    json_t *body = JSON_FIELDS(
+        JSON_TEXT("place", ORCHESTRATOR_POOL_PLACES[resizing->place]),
+        JSON_NUMBER("from", resizing->from), JSON_NUMBER("to", resizing->to),
+        JSON_TEXT("why", why_of(resizing)), JSON_NEW("jobs", jobs_json(resizing->advice)),
+        JSON_NEW("alternatives", is_measured ? alternatives_json(resizing) : json_array()));
+    return orchestrator_event_put(context, &about, body, err);
+}

@@ -1,0 +1,249 @@
+/* Launchers with real processes: groups that are started once, all or none, adopted, listed and stopped. */
+#include "orchestrator/launchers/launcher.h"
+#include "tests/support/platform_case.h"
+
+enum { PROCESSES_MAX = 8 };
+
+/* A launcher at work. */
+struct stage {
+    const struct launcher *launcher;
+    void *state;
+    struct weir_loop *loop;
+    struct orchestrator_supervisor *supervisor;
+    struct ends ends;
+};
+
+static void open_stage(struct stage *stage, const struct launcher *launcher,
+                       const struct fixture *fixture)
+{
+    struct weir_error err;
+    *stage = (struct stage){.launcher = launcher, .loop = weir_loop_new()};
+    stage->supervisor = orchestrator_supervisor_new(stage->loop, fixture->directory);
+    stage->state = weir_calloc(1, launcher->state_size);
+    expect(launcher->init(stage->state, stage->supervisor, &err) == WEIR_OK);
+}
+
+static void close_stage(struct stage *stage)
+{
+    if (stage->launcher->fini != NULL)
+        stage->launcher->fini(stage->state);
+    free(stage->state);
+    orchestrator_supervisor_free(stage->supervisor);
+    weir_loop_free(stage->loop);
+}
+
+/* A group of processes that live until they are ended, under these names; NULL: one fewer. */
+struct asked {
+    struct orchestrator_child members[2];
+    struct launcher_group group;
+};
+
+static void ask_for(struct asked *asked, struct stage *stage, const char *name,
+                    const char *const names[2])
+{
+    static char shell[] = "/bin/sh", flag[] = "-c", script[] = "exec sleep 1000";
+    static char *const argv[] = {shell, flag, script, NULL};
+    *asked = (struct asked){.group = {.name = name, .place = "pool"}};
+    asked->group.members = asked->members;
+    for (size_t i = 0; i < 2 && names[i] != NULL; i++)
+        asked->members[asked->group.count++] = (struct orchestrator_child){
+            .name = names[i],
+            .argv = argv,
+            .stage = ORCHESTRATOR_STAGE_LAUNCHED,
+            .exited = note_end,
+            .owner = &stage->ends,
+        };
+}
+
+static bool is_listed(const struct stage *stage, const char *name, enum launcher_state *ret_state)
+{
+    struct launcher_process processes[PROCESSES_MAX];
+    size_t count = stage->launcher->list(stage->state, processes, PROCESSES_MAX);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(processes[i].name, name) == 0) {
+            expect(processes[i].host != NULL && processes[i].reason != NULL);
+            *ret_state = processes[i].state;
+            return true;
+        }
+    return false;
+}
+
+static void await_state(const struct stage *stage, const char *name, enum launcher_state wanted)
+{
+    enum launcher_state found = LAUNCHER_ENDED;
+    for (int64_t end_ms = weir_now_ms() + TEST_PATIENCE_MS;
+         !is_listed(stage, name, &found) || found != wanted;
+         weir_loop_step(stage->loop, TEST_STEP_MS))
+        expect(weir_now_ms() < end_ms);
+}
+
+static void await_gone(const struct stage *stage, const char *name)
+{
+    enum launcher_state found = LAUNCHER_ENDED;
+    for (int64_t end_ms = weir_now_ms() + TEST_PATIENCE_MS; is_listed(stage, name, &found);
+         weir_loop_step(stage->loop, TEST_STEP_MS))
+        expect(weir_now_ms() < end_ms);
+}
+
+/* Runs `fn` on a stage of each launcher. */
+static void on_each(const struct fixture *fixture, void (*fn)(struct stage *stage))
+{
+    expect(orchestrator_launcher_count() > 0);
+    for (size_t i = 0; i < orchestrator_launcher_count(); i++) {
+        struct stage stage;
+        open_stage(&stage, orchestrator_launcher_at(i), fixture);
+        fn(&stage);
+        close_stage(&stage);
+    }
+}
+
+static const char *const TWO[] = {"worker-1", "worker-2"};
+
+static void start_twice(struct stage *stage)
+{
+    struct weir_error err;
+    struct asked asked, other;
+    static const char *const OVERLAP[] = {"worker-3", "worker-2"};
+    ask_for(&asked, stage, "group-1", TWO);
+    expect(stage->launcher->start(stage->state, &asked.group, &err) == WEIR_OK);
+    expect(stage->launcher->start(stage->state, &asked.group, &err) == WEIR_EXISTS);
+    ask_for(&other, stage, "group-2", OVERLAP);
+    expect(stage->launcher->start(stage->state, &other.group, &err) == WEIR_EXISTS);
+    await_gone(stage, "worker-3"); /* all or none */
+    await_state(stage, "worker-1", LAUNCHER_RUNNING);
+    await_state(stage, "worker-2", LAUNCHER_RUNNING);
+    struct launcher_process none;
+    expect(stage->launcher->list(stage->state, &none, 0) == 2);
+}
+
+static void case_once(const struct fixture *fixture)
+{
+    on_each(fixture, start_twice);
+}
+
+static void a_group_is_started_once_and_all_of_it_or_nothing(void **state)
+{
+    run_case(state, case_once);
+}
+
+static void adopt_both(struct stage *stage)
+{
+    struct weir_error err = {0};
+    struct asked asked;
+    enum launcher_state found;
+    ask_for(&asked, stage, "group-1", TWO);
+    expect(stage->launcher->adopt(stage->state, &asked.group, &err) == WEIR_NOT_FOUND);
+    expect(err.text[0] != '\0');
+    expect(!is_listed(stage, "worker-1", &found)); /* nothing is started */
+    expect(stage->launcher->start(stage->state, &asked.group, &err) == WEIR_OK);
+    expect(stage->launcher->adopt(stage->state, &asked.group, &err) == WEIR_OK);
+    await_state(stage, "worker-2", LAUNCHER_RUNNING);
+}
+
+static void case_adopted(const struct fixture *fixture)
+{
+    on_each(fixture, adopt_both);
+}
+
+static void a_group_is_adopted_if_there_is_any_of_it(void **state)
+{
+    run_case(state, case_adopted);
+}
+
+static void stop_one(struct stage *stage)
+{
+    struct weir_error err;
+    struct asked asked, again;
+    static const char *const ONE[] = {"worker-1", NULL};
+    ask_for(&asked, stage, "group-1", TWO);
+    expect(stage->launcher->start(stage->state, &asked.group, &err) == WEIR_OK);
+    stage->launcher->stop(stage->state, "worker-7", 1000);
+    stage->launcher->stop(stage->state, "worker-1", 1000);
+    stage->launcher->stop(stage->state, "worker-1", 1000);
+    await_gone(stage, "worker-1");
+    expect(strcmp(stage->ends.order, "worker-1 ") == 0 && !stage->ends.restarted);
+    await_state(stage, "worker-2", LAUNCHER_RUNNING);
+    ask_for(&again, stage, "group-2", ONE); /* the name is free */
+    expect(stage->launcher->start(stage->state, &again.group, &err) == WEIR_OK);
+    await_state(stage, "worker-1", LAUNCHER_RUNNING);
+}
+
+static void case_stopped(const struct fixture *fixture)
+{
+    on_each(fixture, stop_one);
+}
+
+static void one_of_a_group_is_stopped_and_its_name_is_free(void **state)
+{
+    run_case(state, case_stopped);
+}
+
+static void die_and_return(struct stage *stage)
+{
+    struct weir_error err;
+    struct asked asked;
+    struct launcher_process process;
+    static const char *const ONE[] = {"worker-1", NULL};
+    ask_for(&asked, stage, "group-1", ONE);
+    asked.members[0].restart = true;
+    expect(stage->launcher->start(stage->state, &asked.group, &err) == WEIR_OK);
+    pid_t pid = orchestrator_supervisor_pid(stage->supervisor, "worker-1");
+    if (pid <= 0) /* it is no child of ours: nobody here can kill it */
+        return;
+    expect(kill(pid, SIGKILL) == 0);
+    await_state(stage, "worker-1", LAUNCHER_PENDING);
+    expect(stage->launcher->list(stage->state, &process, 1) == 1);
+    expect(strstr(process.reason, "signal 9") != NULL);
+    await_state(stage, "worker-1", LAUNCHER_RUNNING);
+}
+
+static void case_returns(const struct fixture *fixture)
+{
+    on_each(fixture, die_and_return);
+}
+
+static void one_that_is_kept_and_dies_says_why_and_returns(void **state)
+{
+    run_case(state, case_returns);
+}
+
+static void ask_too_much(struct stage *stage)
+{
+    struct weir_error err = {0};
+    struct asked asked;
+    enum launcher_state found;
+    ask_for(&asked, stage, "group-1", TWO);
+    asked.group.each.cores = 1000000;
+    expect(stage->launcher->start(stage->state, &asked.group, &err) == WEIR_LIMIT);
+    expect(strstr(err.text, "group-1") != NULL && strstr(err.text, "1000000") != NULL);
+    asked.group.each = (struct launcher_resources){.memory = UINT64_MAX};
+    expect(stage->launcher->start(stage->state, &asked.group, &err) == WEIR_LIMIT);
+    expect(!is_listed(stage, "worker-1", &found));
+    asked.group.each = (struct launcher_resources){.cores = 1, .memory = 1 << 20};
+    expect(stage->launcher->start(stage->state, &asked.group, &err) == WEIR_OK);
+}
+
+static void case_too_much(const struct fixture *fixture)
+{
+    on_each(fixture, ask_too_much);
+}
+
+static void more_than_there_is_is_refused_in_words(void **state)
+{
+    run_case(state, case_too_much);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_group_is_started_once_and_all_of_it_or_nothing, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_group_is_adopted_if_there_is_any_of_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(one_of_a_group_is_stopped_and_its_name_is_free, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(one_that_is_kept_and_dies_says_why_and_returns, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(more_than_there_is_is_refused_in_words, setup, teardown),
+    };
+    return cmocka_run_group_tests_name("launchers", tests, NULL, NULL);
+}
