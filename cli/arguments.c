@@ -176,6 +176,21 @@ json_t *cli_arguments_exported(const struct cli_call *call, struct weir_error *e
     return NULL; /* the status travels in err */
 }
 
+/* A number, or auto. */
+json_t *cli_arguments_workers(const struct cli_call *call, struct weir_error *err)
+{
+    const char *word = call->operands[0];
+    int64_t number = 0;
+    if (strcmp(word, "auto") == 0)
+        return json_pack("{s:n}", "workers");
+    if (read_number(word, INT64_MAX, &number))
+        return json_pack("{s:I}", "workers", (json_int_t)number);
+    weir_ignore(weir_fail(err, WEIR_INVALID,
+                          "workers set: expected a number of workers, or auto, found '%.40s'",
+                          word));
+    return NULL; /* the status travels in err */
+}
+
 /* ---- samples and erasures ---- */
 
 static json_t *ids_json(const struct weir_option_values *ids, struct weir_error *err)

@@ -8,7 +8,7 @@ cli_arguments_fn cli_arguments_pipeline, cli_arguments_model, cli_arguments_expo
     cli_arguments_diff, cli_arguments_lineage, cli_arguments_erase_request,
     cli_arguments_erase_plan, cli_arguments_erasure, cli_arguments_erase_verify,
     cli_arguments_select, cli_arguments_predict, cli_arguments_evaluate, cli_arguments_doctor,
-    cli_arguments_feed, cli_arguments_materialize, cli_arguments_exported;
+    cli_arguments_feed, cli_arguments_materialize, cli_arguments_exported, cli_arguments_workers;
 
 cli_arguments_fn cli_arguments_named; /* the pipeline that is the operand */
 cli_arguments_fn cli_arguments_plan;  /* … or one of its runs */

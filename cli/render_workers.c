@@ -132,6 +132,7 @@ static void show_pipelines(const json_t *pipelines, struct cli_page *page)
 void cli_render_workers(const json_t *answer, struct cli_page *page)
 {
     const json_t *workers = json_object_get(answer, "workers");
+    cli_render_pool(json_object_get(answer, "pool"), page);
     show_pool(workers, page);
     show_pipelines(json_object_get(answer, "pipelines"), page);
     show_runs(json_object_get(answer, "runs"), page);

@@ -1,6 +1,7 @@
 /* The rim of the pool: timer, dispatcher, database, launcher. */
 #include "orchestrator/pool/pool.h"
 
+#include "core/base/fault.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "orchestrator/context/events.h"
@@ -220,7 +221,9 @@ static enum weir_status take_step(struct pool *pool, struct step *step,
     int64_t since = pool->durable.groups;
     pool->standing = step->standing;
     pool->members = pool->durable = step->members;
+    (void)weir_fault("pool.committed"); /* only death can come between */
     act(pool, since);
+    (void)weir_fault("pool.acted");
     return WEIR_OK;
 }
 

@@ -329,6 +329,19 @@ static void error(const json_t *event, struct weir_buf *out)
                     text_of(event, "error"));
 }
 
+static void pool_resized(const json_t *event, struct weir_buf *out)
+{
+    const json_t *jobs = json_object_get(event, "jobs");
+    bool is_host = strcmp(text_of(event, "place"), "host") == 0;
+    weir_buf_printf(out, "workers%s: %lld to %lld (%s)", is_host ? " beside the trainers" : "",
+                    number_of(event, "from"), number_of(event, "to"), text_of(event, "why"));
+    for (size_t i = 0; i < json_array_size(jobs); i++) {
+        const json_t *job = json_array_get(jobs, i);
+        weir_buf_printf(out, "%s run %lld needs %.1f", i > 0 ? "," : ":", number_of(job, "job"),
+                        real_of(job, "need"));
+    }
+}
+
 static const struct {
     const char *event;
     void (*line)(const json_t *event, struct weir_buf *out);
@@ -358,6 +371,7 @@ static const struct {
     {"file_applied", file_applied},
     {"pipeline_resumed", pipeline_resumed},
     {"pipeline_removed", pipeline_removed},
+    {"pool_resized", pool_resized},
     {"dry_run", dry_run},
     {"error", error},
 };

@@ -129,8 +129,9 @@ topic_fn orchestrator_topic_status, orchestrator_topic_datasets, orchestrator_to
     orchestrator_topic_events, orchestrator_topic_output, orchestrator_topic_stop,
     orchestrator_topic_push, orchestrator_topic_doctor, orchestrator_topic_feed_list,
     orchestrator_topic_feed_forget, orchestrator_topic_sets, orchestrator_topic_workers,
-    orchestrator_topic_materialize, orchestrator_topic_exports, orchestrator_topic_exports_drop,
-    orchestrator_topic_plan, orchestrator_topic_cache, orchestrator_topic_cache_drop;
+    orchestrator_topic_workers_set, orchestrator_topic_materialize, orchestrator_topic_exports,
+    orchestrator_topic_exports_drop, orchestrator_topic_plan, orchestrator_topic_cache,
+    orchestrator_topic_cache_drop;
 topic_fn orchestrator_topic_submit, orchestrator_topic_apply, orchestrator_topic_list,
     orchestrator_topic_standing, orchestrator_topic_pause, orchestrator_topic_resume,
     orchestrator_topic_remove, orchestrator_topic_rerun;

@@ -55,6 +55,7 @@ static const struct topic {
     {"exports", orchestrator_topic_exports},
     {"exports_drop", orchestrator_topic_exports_drop},
     {"workers", orchestrator_topic_workers},
+    {"workers_set", orchestrator_topic_workers_set},
     {"plan", orchestrator_topic_plan},
     {"cache", orchestrator_topic_cache},
     {"cache_drop", orchestrator_topic_cache_drop},

@@ -2,6 +2,7 @@
 #include "orchestrator/topics/topic.h"
 
 #include "orchestrator/pipeline/pipeline.h"
+#include "orchestrator/topics/workers_pool.h"
 #include "orchestrator/values/json_object.h"
 
 enum { OPERATORS_MAX = 64 /* of a run that are shown */ };
@@ -167,10 +168,11 @@ static void on_workers(void *owner, const struct weir_reply *reply, const struct
         topic_fail(call, WEIR_INTERNAL, "the dispatcher sent no good list of workers");
         return;
     }
-    orchestrator_topic_answer(call,
-                              JSON_FIELDS(JSON_NEW("workers", workers_json(pool)),
-                                          JSON_NEW("runs", runs_json(pool)),
-                                          JSON_NEW("pipelines", pipelines_json(call->all, pool))));
+    orchestrator_topic_answer(
+        call,
+        JSON_FIELDS(JSON_NEW("workers", workers_json(pool)), JSON_NEW("runs", runs_json(pool)),
+                    JSON_NEW("pipelines", pipelines_json(call->all, pool)),
+                    JSON_NEW("pool", orchestrator_topic_pool_json(call->all))));
 }
 
 void orchestrator_topic_workers(struct topic_call *call)
