@@ -1,0 +1,64 @@
+/* State shared by the figures of the pool benchmark. All of them but the real ones are simulated. */
+#ifndef BENCHMARKS_POOL_BENCH_H
+#define BENCHMARKS_POOL_BENCH_H
+
+#include "benchmarks/harness.h"
+#include "benchmarks/pool/trial.h"
+
+/* Policies that are compared; the first one is ours. */
+enum pool_contender {
+    POOL_RATES,
+    POOL_CACHEW_7,
+    POOL_CACHEW_3,
+    POOL_PECAN,
+    POOL_TFDATA,
+    POOL_CONTENDERS,
+};
+
+/* A policy with its options, and the reports that it is published for. */
+struct pool_entry {
+    const char *name;
+    const char *section; /* as it would be written in a pipeline */
+    double report_s, report_batches;
+    double discard_start, discard_change; /* batches that are not reported */
+    bool ends_at_start;                   /* a report ends when a worker has started */
+    struct cfg_opened opened;
+};
+
+enum { POOL_NEEDS = 4, POOL_NOISES = 3 };
+
+/* Medians over seeds. */
+struct pool_outcome {
+    double reports, seconds; /* until it is near the knee; STEPS_MAX reports: it never is */
+    double workers;          /* in the end */
+    double flaps, regret;    /* of an hour */
+    bool is_known;
+};
+
+struct pool_bench {
+    size_t seeds;
+    struct pool_entry entries[POOL_CONTENDERS];
+    struct pool_outcome outcomes[POOL_CONTENDERS][POOL_NEEDS][POOL_NOISES];
+    struct trial_course course;
+};
+
+/* A trial of an entry in a pool of workers; the truth's report length is the entry's. */
+struct trial pool_trial(const struct pool_entry *entry, const struct scale_setting *setting,
+                        const struct pool_truth *truth);
+
+/* figures_settle.c */
+enum weir_status prepare_settle(void *state, struct weir_error *err);
+enum weir_status prepare_change(void *state, struct weir_error *err);
+bench_side_fn settle_8, settle_16, settle_24, settle_32, settle_allowed;
+bench_side_fn flaps_8, flaps_16, flaps_24, flaps_32, flaps_allowed;
+bench_side_fn regret_8, regret_16, regret_24, regret_32;
+bench_side_fn regret_best_8, regret_best_16, regret_best_24, regret_best_32;
+bench_side_fn published_curve, doubled, halved, change_allowed;
+
+/* figures_curves.c */
+bench_side_fn cachew_on_resnet50, pecan_on_resnet50, cachew_on_retinanet, pecan_on_retinanet,
+    one_worker;
+bench_side_fn dollars_resnet50, dollars_retinanet, dollars_drawn;
+bench_side_fn pecan_dollars_resnet50, pecan_dollars_retinanet, pecan_dollars_drawn;
+
+#endif
