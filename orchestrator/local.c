@@ -7,6 +7,7 @@
 #include "core/base/memory.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/erasures/receipt_keys.h"
+#include "orchestrator/monitoring/monitor.h"
 #include "orchestrator/orchestrator.h"
 #include "orchestrator/pipeline/rehearsal.h"
 #include "orchestrator/platform/platform.h"
@@ -46,6 +47,7 @@ struct local {
     struct rehearsal *rehearsal;
     struct trainer_memory *memory;
     struct worker_programs workers;
+    struct monitor *monitor; /* NULL: nobody watches */
     struct receipt_key_order new_receipt_key;
     uint64_t begin_timer;
     uint64_t flush_timer;   /* 0: nothing waits for a reader */
@@ -65,6 +67,7 @@ static void stop(struct local *local, int exit_code)
     orchestrator_screen_clear(local->options->screen);
     if (local->orch != NULL)
         orchestrator_pool_rest(local->orch->pool);
+    orchestrator_monitor_detach(local->monitor);
     orchestrator_platform_stop(local->platform);
 }
 
@@ -373,6 +376,20 @@ static enum weir_status rehearse(struct local *local, struct weir_error *err)
     return status;
 }
 
+static void attach_monitor(const struct local *local)
+{
+    struct orchestrator *orch = local->orch;
+    const struct monitor_origins origins = {
+        .context = &orch->context,
+        .runs = &orch->runs,
+        .pipelines = &orch->pipelines,
+        .postgres = orchestrator_platform_postgres(local->platform),
+        .started_ms = orch->topics.started_ms,
+    };
+    orchestrator_monitor_attach(local->monitor, &origins);
+    orch->topics.metrics = orchestrator_monitor_address(local->monitor);
+}
+
 static enum weir_status open_orchestrator(struct local *local, struct weir_error *err)
 {
     const struct local_options *options = local->options;
@@ -401,9 +418,12 @@ static enum weir_status open_orchestrator(struct local *local, struct weir_error
         .new_receipt_key = &local->new_receipt_key,
     };
     enum weir_status status = orchestrator_open(local->loop, &opening, &local->orch, err);
-    if (status == WEIR_OK)
-        local->begin_until_ms = 0;
-    return status;
+    if (status != WEIR_OK)
+        return status;
+    local->begin_until_ms = 0;
+    if (local->monitor != NULL)
+        attach_monitor(local);
+    return WEIR_OK;
 }
 
 static enum weir_status begin(struct local *local, struct weir_error *err)
@@ -460,6 +480,24 @@ static void on_stopped(void *owner)
     weir_loop_stop(local->loop);
 }
 
+/* ---- who watches ---- */
+
+static enum weir_status open_monitor(struct local *local, struct weir_error *err)
+{
+    const struct local_options *options = local->options;
+    if (options->metrics == NULL)
+        return WEIR_OK;
+    enum weir_status status = orchestrator_monitor_open(local->loop, options->metrics,
+                                                        options->version, &local->monitor, err);
+    if (status != WEIR_OK)
+        return status;
+    const char *address = orchestrator_monitor_address(local->monitor);
+    WEIR_AUTO_FREE char *text = weir_format("metrics at http://%s/metrics", address);
+    weir_log(WEIR_LOG_INFO, "metrics", "address=%s", address);
+    orchestrator_screen_say(options->screen, text);
+    return WEIR_OK;
+}
+
 /* ---- signals ---- */
 
 static void on_signal(void *owner)
@@ -510,7 +548,14 @@ static enum weir_status start(struct local *local, struct weir_error *err)
     local->loop = weir_loop_new();
     local->memory = orchestrator_trainer_memory_new(local->loop, end_large_trainer, local);
     weir_loop_watch_fd(local->loop, local->signal_fd, POLLIN, on_signal, local);
-    return orchestrator_platform_start(local->loop, &platform, &events, &local->platform, err);
+    status = open_monitor(local, err);
+    if (status == WEIR_OK)
+        status =
+            orchestrator_platform_start(local->loop, &platform, &events, &local->platform, err);
+    if (status == WEIR_OK && local->monitor != NULL)
+        orchestrator_monitor_watch(local->monitor,
+                                   orchestrator_platform_supervisor(local->platform));
+    return status;
 }
 
 int orchestrator_local(const struct local_options *options)
@@ -527,6 +572,7 @@ int orchestrator_local(const struct local_options *options)
     else
         orchestrator_screen_fail(options->screen, err.text);
     orchestrator_rehearsal_free(local.rehearsal);
+    orchestrator_monitor_close(local.monitor);
     orchestrator_close(local.orch);
     orchestrator_platform_free(local.platform);
     orchestrator_trainer_memory_free(local.memory);

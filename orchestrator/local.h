@@ -14,6 +14,8 @@ struct local_options {
     const struct orchestrator_system *system;
     struct screen *screen;
     struct orchestrator_workers workers;
+    const char *metrics; /* address of /metrics; NULL: there is none */
+    const char *version; /* of this program */
     bool hold;
     bool digests;
     bool explain;

@@ -9,6 +9,7 @@
 #include "orchestrator/config/parse.h"
 #include "orchestrator/erasures/signing.h"
 #include "orchestrator/local.h"
+#include "orchestrator/monitoring/measures.h"
 #include "orchestrator/pipeline/machine.h"
 #include "orchestrator/platform/platform.h"
 #include "orchestrator/scratch_dir.h"
@@ -26,6 +27,7 @@ struct command {
     const char *system;
     struct weir_option_values programs;
     const char *workers;
+    const char *metrics;
     const char *log_level;
     const char *check_config;
     const char *check_system;
@@ -35,6 +37,7 @@ struct command {
     bool before_run;
     bool describe_config;
     bool describe_states;
+    bool describe_metrics;
     bool json;
     bool hold;
     bool digests;
@@ -54,6 +57,9 @@ static const struct weir_option OPTIONS[] = {
      "run: a program that the pipeline may name (training.program), in all modes, for this run; may be given again",
      OPTION(programs)},
     {"workers", "N", "worker processes (2, or as many as the system file says)", OPTION(workers)},
+    {"metrics", "ADDRESS",
+     "serve /metrics to Prometheus, such as 127.0.0.1:9464; the loopback alone; port 0: any that is free",
+     OPTION(metrics)},
     {"json", NULL, "one event a line, as JSON, on stdout", OPTION(json)},
     {"dry-run", NULL,
      "run: what the pipeline would trigger, train on and cost; looks at the data in a folder of its own",
@@ -85,6 +91,8 @@ static const struct weir_option OPTIONS[] = {
     {"describe-config", NULL, "print the reference of all sections", OPTION(describe_config)},
     {"describe-states", NULL, "print the states of a pipeline and what leads from one to the next",
      OPTION(describe_states)},
+    {"describe-metrics", NULL, "print the reference of the names at /metrics",
+     OPTION(describe_metrics)},
     {"help", NULL, "print this", OPTION(help)},
     {"version", NULL, "print the version", OPTION(version)},
     WEIR_OPTION_END,
@@ -266,6 +274,14 @@ static int describe_states(void)
     return EXIT_DONE;
 }
 
+static int describe_metrics(void)
+{
+    WEIR_AUTO_BUF out = {0};
+    orchestrator_measures_describe(&out);
+    (void)fwrite(out.at, 1, out.size, stdout);
+    return EXIT_DONE;
+}
+
 /* ---- run and serve ---- */
 
 static bool read_workers(const struct command *command, const struct orchestrator_system *system,
@@ -297,6 +313,7 @@ static int work(const struct command *command, const char *file, struct weir_byt
         .dry_run = command->dry_run,
         .digests = command->digests,
         .explain = command->explain,
+        .version = WEIR_VERSION,
         .new_receipt_key = command->new_receipt_key,
     };
     if (load_system(command, &system, &err) != WEIR_OK) {
@@ -305,6 +322,7 @@ static int work(const struct command *command, const char *file, struct weir_byt
         return EXIT_USAGE;
     }
     int code = EXIT_USAGE;
+    options.metrics = command->metrics != NULL ? command->metrics : system.metrics;
     orchestrator_scratch_dir_sweep(weir_now_wall_us());
     orchestrator_system_hand_on(&system);
     if (read_workers(command, &system, &options.workers))
@@ -381,6 +399,8 @@ static int dispatch(const struct command *command, int count, char **words)
         return describe_config();
     if (command->describe_states)
         return describe_states();
+    if (command->describe_metrics)
+        return describe_metrics();
     if (count == 2 && strcmp(words[0], "run") == 0)
         return run(command, words[1]);
     if (count == 1 && strcmp(words[0], "serve") == 0 && command->programs.count > 0)

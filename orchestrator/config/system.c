@@ -5,6 +5,7 @@
 #include "core/db/db.h"
 #include "core/rpc/rpc.h"
 #include "core/wire/compression.h"
+#include "orchestrator/values/loopback_address.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@ struct system_section {
     uint64_t trainers, gpus;
     const char *launcher, *user, *log_level;
     const struct weir_yaml_node *workers, *postgres, *prices, *programs, *quotas, *budgets,
-        *batches, *cache, *roots, *credentials;
+        *batches, *cache, *roots, *credentials, *metrics;
 };
 
 static const struct cfg_key SYSTEM_KEYS[] = {
@@ -43,6 +44,8 @@ static const struct cfg_key SYSTEM_KEYS[] = {
     CFG_NODE(struct system_section, batches, .doc = "transfer of batches from workers to trainers"),
     CFG_NODE(struct system_section, cache,
              .doc = "rows that are kept of samples, where pipelines say preprocess.plan.cache"),
+    CFG_NODE(struct system_section, metrics,
+             .doc = "figures for Prometheus, over HTTP; none unless an address is named"),
     CFG_NODE(struct system_section, programs,
              .doc = "NAME: {command: […]} of each program that pipelines may name; none else"),
     CFG_NODE(
@@ -89,6 +92,17 @@ static const struct cfg_key BATCHES_KEYS[] = {
     CFG_END,
 };
 
+struct metrics_section {
+    const char *listen;
+};
+
+static const struct cfg_key METRICS_KEYS[] = {
+    CFG_TEXT(struct metrics_section, listen,
+             .doc = "address of /metrics, /healthz and /readyz, loopback only: 127.0.0.1:9464; "
+                    "port 0: any that is free, which `weir status` tells"),
+    CFG_END,
+};
+
 struct cache_section {
     uint64_t bytes;
     int compress;
@@ -112,6 +126,21 @@ static enum weir_status read_cache(struct orchestrator_system *system,
     enum weir_status status = cfg_read(CACHE_KEYS, CFG_CLOSED, node, "cache", NULL, &cache, err);
     system->cache_bytes = cache.bytes;
     system->cache_compress = WEIR_COMPRESSIONS[cache.compress];
+    return status;
+}
+
+static enum weir_status read_metrics(struct orchestrator_system *system,
+                                     const struct weir_yaml_node *node, struct weir_error *err)
+{
+    struct metrics_section metrics = {0};
+    struct loopback_address address;
+    struct weir_error why;
+    enum weir_status status =
+        cfg_read(METRICS_KEYS, CFG_CLOSED, node, "metrics", NULL, &metrics, err);
+    if (status == WEIR_OK && metrics.listen != NULL &&
+        orchestrator_loopback_address_read(metrics.listen, &address, &why) != WEIR_OK)
+        status = weir_yaml_fail(weir_yaml_get(node, "listen"), err, "metrics.listen: %s", why.text);
+    system->metrics = metrics.listen;
     return status;
 }
 
@@ -189,6 +218,8 @@ static enum weir_status read_sections(struct orchestrator_system *system,
         status = read_batches(system, section.batches, err);
     if (status == WEIR_OK)
         status = read_cache(system, section.cache, err);
+    if (status == WEIR_OK)
+        status = read_metrics(system, section.metrics, err);
     if (status == WEIR_OK)
         status = orchestrator_quotas_check(section.quotas, err);
     if (status == WEIR_OK)
@@ -277,6 +308,8 @@ void orchestrator_system_describe(struct weir_buf *out)
     cfg_document(BATCHES_KEYS, out);
     weir_buf_append_text(out, "\n## cache\n\n");
     cfg_document(CACHE_KEYS, out);
+    weir_buf_append_text(out, "\n## metrics\n\n");
+    cfg_document(METRICS_KEYS, out);
     weir_buf_append_text(out, "\n## prices\n\n");
     cfg_document(ORCHESTRATOR_PRICE_KEYS, out);
     orchestrator_quotas_describe(out);

@@ -25,6 +25,7 @@ struct orchestrator_system {
     struct orchestrator_sharing sharing;
     const struct weir_yaml_node *budgets;  /* checked: orchestrator/config/budget.h */
     const char *listen;                    /* endpoint of each worker; NULL: a socket of its own */
+    const char *metrics;                   /* address of /metrics; NULL: there is none */
     const char *compress;                  /* how batches are compressed on their way */
     uint64_t share_bytes;                  /* of batches that several jobs need, per worker */
     uint64_t cache_bytes;                  /* of rows that are kept of samples; 0: none are */

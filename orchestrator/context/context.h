@@ -44,6 +44,7 @@ struct context {
     struct orchestrator_listener listener;
     struct orchestrator_clock clock;
     int64_t event_shown; /* number of the newest event the listener has seen */
+    uint64_t events;     /* that were committed since this process began */
 };
 
 /* DATA_DIR/FOLDER/NAME in caller's memory. */

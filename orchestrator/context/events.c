@@ -45,6 +45,7 @@ void orchestrator_events_show(struct context *context)
         count = weir_rows_count(rows);
         for (size_t i = 0; i < count; i++) {
             context->event_shown = weir_rows_i64(rows, i, "number");
+            context->events++;
             if (context->listener.event != NULL) {
                 context->listener.event(context->listener.owner, weir_rows_i64(rows, i, "pipeline"),
                                         weir_rows_i64(rows, i, "erasure"),

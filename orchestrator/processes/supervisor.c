@@ -48,6 +48,7 @@ struct orchestrator_supervisor {
     uint64_t sweep;
     struct child *children[ORCHESTRATOR_CHILDREN_MAX];
     size_t count;
+    uint64_t past_restarts; /* of those that are forgotten */
     bool stopping_all;
     weir_loop_timer_fn *all_stopped;
     void *all_stopped_owner;
@@ -116,6 +117,7 @@ static struct child *find(const struct orchestrator_supervisor *supervisor, cons
 static void forget(struct child *child)
 {
     struct orchestrator_supervisor *supervisor = child->supervisor;
+    supervisor->past_restarts += child->restarts;
     for (size_t i = 0; i < supervisor->count; i++) {
         if (supervisor->children[i] != child)
             continue;
@@ -431,6 +433,11 @@ pid_t orchestrator_supervisor_pid(const struct orchestrator_supervisor *supervis
 {
     const struct child *child = find(supervisor, name);
     return child != NULL ? child->pid : 0;
+}
+
+uint64_t orchestrator_supervisor_past_restarts(const struct orchestrator_supervisor *supervisor)
+{
+    return supervisor->past_restarts;
 }
 
 size_t orchestrator_supervisor_list(const struct orchestrator_supervisor *supervisor,

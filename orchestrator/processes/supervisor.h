@@ -99,6 +99,8 @@ struct orchestrator_child_state {
     bool stopping;
     const char *how; /* it ended last, borrowed as the name: "killed by signal 9"; "": it has not */
 };
+/* Number of times that children were started again which are forgotten now. */
+uint64_t orchestrator_supervisor_past_restarts(const struct orchestrator_supervisor *supervisor);
 /* Fills up to `max` states, in the order of starting; returns how many there are. */
 size_t orchestrator_supervisor_list(const struct orchestrator_supervisor *supervisor,
                                     struct orchestrator_child_state *states, size_t max);

@@ -55,6 +55,14 @@ static void free_run(struct run *run)
     free(run);
 }
 
+void orchestrator_run_worked(struct runs *runs, int64_t number, const struct run_work *work)
+{
+    struct run *run = orchestrator_run_find(runs, number);
+    if (run != NULL)
+        orchestrator_tally_work(orchestrator_tally_of(&runs->tallies, run->outline.id),
+                                &run->counted, work);
+}
+
 void orchestrator_run_end(struct run *run, const struct weir_error *err)
 {
     forget_calls(run);
@@ -83,6 +91,7 @@ void orchestrator_run_trouble(struct run *run, enum weir_status status,
         return;
     }
     struct weir_error inner;
+    orchestrator_tally_of(&run->runs->tallies, run->outline.id)->failed++;
     if (DB_RUN(run->context->db, Q_run_failed, NULL, &inner, DB_I64(run->number),
                DB_TEXT(err->text)) != WEIR_OK) {
         weir_log(WEIR_LOG_WARN, "failure not recorded", "run=%" PRId64 " because=\"%s\"",
@@ -104,6 +113,22 @@ void orchestrator_run_forget(struct runs *runs, const void *owner)
         orchestrator_run_release_slot(runs, run->number);
         free_run(run);
     }
+}
+
+int64_t orchestrator_run_pipeline(const struct runs *runs, int64_t number)
+{
+    const struct run *run = orchestrator_run_find(runs, number);
+    return run != NULL ? run->outline.id : 0;
+}
+
+size_t orchestrator_runs_in_flight(const struct runs *runs, int64_t pipeline)
+{
+    size_t count = 0;
+    const struct run *run;
+
+    LIST_FOREACH (run, &runs->all, link)
+        count += run->outline.id == pipeline;
+    return count;
 }
 
 bool orchestrator_runs_under_way(const struct runs *runs)
@@ -140,6 +165,7 @@ void orchestrator_runs_free(struct runs *runs)
         forget_calls(run);
         free_run(run);
     }
+    orchestrator_tallies_free(&runs->tallies);
 }
 
 /* ---- the trainer ---- */
@@ -253,6 +279,7 @@ static bool has_failed(struct run *run, struct weir_error *ret_why)
 static void try_again(struct run *run)
 {
     run->is_under_way = false;
+    orchestrator_tally_of(&run->runs->tallies, run->outline.id)->retries++;
     weir_log(WEIR_LOG_WARN, "trainer started again", "run=%" PRId64 " because=\"%s\"", run->number,
              run->failure.text);
     orchestrator_run_schedule(run, backoff_ms(run->exits), orchestrator_run_begin);
@@ -339,6 +366,8 @@ static void on_job_opened(void *owner, const struct weir_reply *reply, const str
         orchestrator_run_trouble(run, err->status, err);
         return;
     }
+    const struct msg_job_opened *job = reply->message;
+    run->batches = job->batches;
     orchestrator_pool_stir(run->runs->pool);
     start_trainer(run);
 }
@@ -469,6 +498,16 @@ static void request_dataset(struct run *run)
                   on_dataset, run);
 }
 
+/* A trainer that an earlier process has started is counted from now on. */
+static void begin_counting(struct run *run)
+{
+    bool was_begun = weir_rows_i64(run->row, 0, "starts") > 0;
+    if (run->is_counted)
+        return;
+    run->is_counted = true;
+    run->counted.skips_samples = run->counted.skips_work = was_begun;
+}
+
 void orchestrator_run_begin(void *owner)
 {
     struct run *run = owner;
@@ -490,11 +529,14 @@ void orchestrator_run_begin(void *owner)
         return;
     }
     if (status == WEIR_OK && strcmp(orchestrator_run_row_state(run), "trained") == 0) {
+        begin_counting(run);
         run->is_under_way = true;
         run->trained = true;
         orchestrator_run_audit(run);
         return;
     }
+    if (status == WEIR_OK)
+        begin_counting(run);
     bool has_slot = true;
     if (status == WEIR_OK)
         status = orchestrator_run_request_slot(run, &has_slot, &err);

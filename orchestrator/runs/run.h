@@ -15,6 +15,7 @@
 #include "orchestrator/pool/pool.h"
 #include "orchestrator/runs/group.h"
 #include "orchestrator/runs/run_watch.h"
+#include "orchestrator/runs/tally.h"
 #include "orchestrator/sharing/quotas.h"
 
 #include <sys/queue.h>
@@ -49,6 +50,7 @@ struct runs {
     bool explains;           /* an event tells the plan of each training */
     bool are_held;           /* an erasure purges what runs left behind: none begins */
     unsigned trainers_alive; /* processes, those included that were asked to stop */
+    struct run_tallies tallies;
 };
 
 struct run_wanted {
@@ -81,6 +83,12 @@ enum weir_status orchestrator_run_start(struct runs *runs, const struct run_want
 /* Drops the runs of an owner that is gone; their trainers are ended. */
 void orchestrator_run_forget(struct runs *runs, const void *owner);
 void orchestrator_runs_free(struct runs *runs);
+/* Takes in what workers have done for a run so far, if it is not over, and is said by the dispatcher. */
+void orchestrator_run_worked(struct runs *runs, int64_t number, const struct run_work *work);
+/* Pipeline of a run that is not over; 0: it is, or it is unknown. */
+int64_t orchestrator_run_pipeline(const struct runs *runs, int64_t number);
+/* Number of the runs of a pipeline that are not over. */
+size_t orchestrator_runs_in_flight(const struct runs *runs, int64_t pipeline);
 /* True while a run has begun and is not over. */
 bool orchestrator_runs_under_way(const struct runs *runs);
 /* Numbers of the runs that have not begun; returns their count. `*ret_numbers` is the caller's to free. */

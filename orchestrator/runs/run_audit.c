@@ -130,6 +130,12 @@ static void on_job_is(void *owner, const struct weir_reply *reply, const struct 
         return;
     }
     orchestrator_run_keep_digests(run); /* of one that was recorded by a process that died */
+    orchestrator_run_worked(run->runs, run->number,
+                            &(struct run_work){.cpu_ns = job->worker_cpu_ns,
+                                               .bytes_read = job->bytes_read,
+                                               .bytes_sent = job->bytes_sent,
+                                               .batches = run->batches,
+                                               .failed = job->failed});
     enum weir_status status = record_audit(run, job, &problem);
     if (status != WEIR_OK) {
         orchestrator_run_trouble(run, status, &problem);
@@ -143,6 +149,9 @@ static void on_job_is(void *owner, const struct weir_reply *reply, const struct 
 
 void orchestrator_run_close(struct run *run)
 {
+    struct run_tally *tally = orchestrator_tally_of(&run->runs->tallies, run->outline.id);
+    tally->done++;
+    tally->evaluated += strcmp(run->mode, "evaluate") == 0;
     weir_rpc_send(run->context->dispatcher, MSG_job_close,
                   &(struct msg_job_close){.job = (uint64_t)run->number});
     orchestrator_pool_stir(run->runs->pool);

@@ -126,6 +126,19 @@ static void keep_metrics(struct run *run, const char *metrics)
     run->progress.metrics = run->metrics;
 }
 
+/* Takes in what a trainer says it has done so far. */
+static void take_figures(struct run *run, struct group_member *member, uint64_t samples,
+                         const struct run_times *times)
+{
+    struct run_tally *tally = orchestrator_tally_of(&run->runs->tallies, run->outline.id);
+    const struct run_times before = {member->busy_ns, member->wait_ns};
+    orchestrator_tally_times(tally, before, *times, orchestrator_run_stage_of(run->progress.stage));
+    member->samples = samples;
+    member->busy_ns = times->busy_ns;
+    member->wait_ns = times->wait_ns;
+    orchestrator_tally_samples(tally, &run->counted, orchestrator_group_sum(&run->group).samples);
+}
+
 /* Samples are those of all ranks; what else is shown is rank 0's. */
 static void note_progress(struct run *run, const struct msg_run_beat *beat)
 {
@@ -143,7 +156,12 @@ static void note_progress(struct run *run, const struct msg_run_beat *beat)
         return;
     run->progress.loss = beat->loss;
     keep_metrics(run, beat->metrics);
-    (void)snprintf(run->progress.stage, sizeof(run->progress.stage), "%s", beat->stage);
+}
+
+static void note_stage(struct run *run, const struct msg_run_beat *beat)
+{
+    if (beat->rank == 0)
+        (void)snprintf(run->progress.stage, sizeof(run->progress.stage), "%s", beat->stage);
 }
 
 void orchestrator_run_beats(struct runs *runs, struct weir_request *request)
@@ -155,9 +173,8 @@ void orchestrator_run_beats(struct runs *runs, struct weir_request *request)
     if (member != NULL) {
         run->is_unheard = false;
         orchestrator_run_watch_hear(runs->watch, run->number, beat->rank);
-        member->samples = beat->samples;
-        member->busy_ns = beat->busy_ns;
-        member->wait_ns = beat->wait_ns;
+        note_stage(run, beat);
+        take_figures(run, member, beat->samples, &(struct run_times){beat->busy_ns, beat->wait_ns});
         note_progress(run, beat);
         if (runs->context->listener.progress != NULL)
             runs->context->listener.progress(runs->context->listener.owner);
@@ -235,9 +252,7 @@ static void note_done(struct run *run, struct group_member *member, const struct
     run->outcome.server = request->server;
     member->is_done = true;
     member->route = request->route;
-    member->samples = done->samples;
-    member->busy_ns = done->busy_ns;
-    member->wait_ns = done->wait_ns;
+    take_figures(run, member, done->samples, &(struct run_times){done->busy_ns, done->wait_ns});
     member->cpu_ns = done->cpu_ns;
 }
 

@@ -53,8 +53,11 @@ struct run {
     unsigned exits, deaths;
     struct weir_error failure; /* of its newest trainer */
     bool is_over;              /* it has failed too often */
+    uint64_t batches;          /* of the job; 0: not known */
     struct run_progress progress;
-    char *metrics; /* as the trainer last said, a JSON object; NULL: nothing */
+    struct run_counted counted;
+    bool is_counted; /* from when it was first taken up */
+    char *metrics;   /* as the trainer last said, a JSON object; NULL: nothing */
 };
 
 /* The future of the samples of a training, as far as it can be foretold. */

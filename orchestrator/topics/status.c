@@ -201,6 +201,7 @@ void orchestrator_topic_status(struct topic_call *call)
         JSON_FIELDS(JSON_TEXT("data_dir", topics->context->data_dir),
                     JSON_FLAG("held", topics->pipelines->are_held),
                     JSON_NUMBER("up_ms", weir_now_ms() - topics->started_ms),
+                    JSON_TEXT_OR_NULL("metrics", topics->metrics),
                     JSON_NEW("trainers", trainers_json(topics)), JSON_NEW("pipelines", pipelines),
                     JSON_NEW("erasures_open", erasures), JSON_NUMBER("erasures_open_count", open)));
 }

@@ -24,7 +24,8 @@ struct topics {
     struct erasures *erasures;
     struct weir_rpc_server *server; /* of all messages to the orchestrator */
     LIST_HEAD(, topic_call) calls;
-    int64_t started_ms; /* of this process */
+    int64_t started_ms;  /* of this process */
+    const char *metrics; /* address of /metrics; NULL: there is none */
 };
 
 /* One request on its way to its answer. Freed by the answer. */

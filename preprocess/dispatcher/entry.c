@@ -316,6 +316,14 @@ uint64_t preprocess_entry_failed(const struct dispatcher_entry *entry)
     return failed;
 }
 
+uint64_t preprocess_entry_consumed(const struct dispatcher_entry *entry)
+{
+    uint64_t batches = 0;
+    for (uint32_t rank = 0; rank < entry->ranks; rank++)
+        batches += weir_position_batches(&entry->job.record.seats[rank].reported);
+    return entry->ranks > 0 ? batches / entry->ranks : 0;
+}
+
 struct dispatcher_cost *preprocess_entry_cost(struct dispatcher_entry *entry, uint64_t session)
 {
     for (size_t i = 0; i < entry->cost_count; i++) {

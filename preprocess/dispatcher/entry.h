@@ -120,6 +120,8 @@ bool preprocess_entry_may_expect(const struct dispatcher_entry *entry);
 const char *preprocess_entry_reason(const struct dispatcher_entry *entry);
 /* Returns the number of samples that failed, as the consumers have reported. */
 uint64_t preprocess_entry_failed(const struct dispatcher_entry *entry);
+/* Returns the number of batches that its consumers have reported as consumed, on average over its ranks. */
+uint64_t preprocess_entry_consumed(const struct dispatcher_entry *entry);
 
 /* Takes in a partial fit, unless it is here already. */
 void preprocess_entry_fit(struct dispatcher_entry *entry, const struct preprocess_fit *fit);

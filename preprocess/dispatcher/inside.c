@@ -124,6 +124,8 @@ static void describe_jobs(const struct dispatcher *dispatcher, struct weir_arena
     int64_t *read_ns = weir_arena_alloc(arena, room);
     uint64_t *read = weir_arena_alloc(arena, room), *failed = weir_arena_alloc(arena, room);
     const char **reasons = weir_arena_alloc(arena, room);
+    int64_t *cpu_ns = weir_arena_alloc(arena, room);
+    uint64_t *sent = weir_arena_alloc(arena, room), *batches = weir_arena_alloc(arena, room);
     for (size_t i = 0; i < count; i++) {
         const struct dispatcher_entry *entry = dispatcher->entries[i];
         struct dispatcher_cost total = preprocess_entry_total(entry);
@@ -131,6 +133,9 @@ static void describe_jobs(const struct dispatcher *dispatcher, struct weir_arena
         reasons[i] = preprocess_entry_reason(entry);
         read_ns[i] = total.read_ns;
         read[i] = total.bytes_read;
+        cpu_ns[i] = total.cpu_ns;
+        sent[i] = total.bytes_sent;
+        batches[i] = preprocess_entry_consumed(entry);
         jobs[i] = entry->number;
         const struct stages *known = &entry->stages;
         bool is_known = preprocess_stages_are_known(known, weir_loop_now_ms(dispatcher->loop));
@@ -144,6 +149,9 @@ static void describe_jobs(const struct dispatcher *dispatcher, struct weir_arena
     answer->job_bytes_read = (struct weir_u64s){read, count};
     answer->job_failed = (struct weir_u64s){failed, count};
     answer->job_reasons = (struct weir_strs){reasons, count};
+    answer->job_cpu_ns = (struct weir_i64s){cpu_ns, count};
+    answer->job_bytes_sent = (struct weir_u64s){sent, count};
+    answer->job_batches = (struct weir_u64s){batches, count};
 }
 
 /* ---- pipelines ---- */

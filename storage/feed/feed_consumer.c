@@ -123,17 +123,20 @@ static void fill_readers(const struct weir_rows *rows, int64_t ahead_us, struct 
     uint64_t *passed = weir_arena_alloc(arena, (count + 1) * sizeof(*passed));
     int64_t *seen_us = weir_arena_alloc(arena, (count + 1) * sizeof(*seen_us));
     int64_t *expires_us = weir_arena_alloc(arena, (count + 1) * sizeof(*expires_us));
+    int64_t *waiting_us = weir_arena_alloc(arena, (count + 1) * sizeof(*waiting_us));
 
     for (size_t i = 0; i < count; i++) {
         names[i] = weir_arena_format(arena, "%s", weir_rows_text(rows, i, "name"));
         passed[i] = (uint64_t)weir_rows_i64(rows, i, "passed");
         seen_us[i] = weir_rows_i64(rows, i, "seen_us") + ahead_us;
         expires_us[i] = seen_us[i] + CONSUMER_DAYS_MAX * DAY_US;
+        waiting_us[i] = weir_rows_i64(rows, i, "waiting_us");
     }
     answer->consumers = (struct weir_strs){names, count};
     answer->passed = (struct weir_u64s){passed, count};
     answer->seen_us = (struct weir_i64s){seen_us, count};
     answer->expires_us = (struct weir_i64s){expires_us, count};
+    answer->waiting_us = (struct weir_i64s){waiting_us, count};
 }
 
 enum weir_status storage_feed_describe(struct store *store, const struct msg_feed_request *asked,

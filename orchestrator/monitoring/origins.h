@@ -1,0 +1,16 @@
+/* The rooms that figures come from. */
+#ifndef ORCHESTRATOR_MONITORING_ORIGINS_H
+#define ORCHESTRATOR_MONITORING_ORIGINS_H
+
+#include "orchestrator/pipeline/pipeline.h"
+
+/* Borrowed. */
+struct monitor_origins {
+    struct context *context;
+    struct runs *runs;
+    struct pipelines *pipelines;
+    const char *postgres; /* conninfo */
+    int64_t started_ms;   /* of the orchestrator's work */
+};
+
+#endif

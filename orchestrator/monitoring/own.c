@@ -1,0 +1,135 @@
+/* Figures that the orchestrator has in memory: its processes, pipelines, runs and slots. */
+#include "orchestrator/monitoring/parts.h"
+
+#include "core/base/clock.h"
+#include "orchestrator/runs/tally.h"
+#include "orchestrator/sharing/arbiter.h"
+
+#include <string.h>
+
+#define NS_PER_SECOND 1e9
+
+/* ---- processes ---- */
+
+enum { KINDS_MAX = 16, KIND_NAME_MAX = 64 };
+
+/* Processes of one name, but for their numbers. */
+struct process_kind {
+    char name[KIND_NAME_MAX];
+    uint64_t running, restarts;
+};
+
+/* "worker" of "worker-1". */
+static size_t kind_size(const char *name)
+{
+    size_t size = strlen(name);
+    while (size > 0 && strchr("-0123456789", name[size - 1]) != NULL)
+        size--;
+    return size;
+}
+
+/* NULL: there is no room. */
+static struct process_kind *find_kind(struct process_kind *kinds, size_t *count, const char *name)
+{
+    size_t size = kind_size(name);
+    for (size_t i = 0; i < *count; i++)
+        if (strncmp(kinds[i].name, name, size) == 0 && kinds[i].name[size] == '\0')
+            return &kinds[i];
+    if (*count == KINDS_MAX || size >= KIND_NAME_MAX)
+        return NULL;
+    struct process_kind *kind = &kinds[(*count)++];
+    *kind = (struct process_kind){.running = 0};
+    memcpy(kind->name, name, size);
+    return kind;
+}
+
+/* Those that are forgotten by now were workers: of others, none is, or none is started again. */
+static void add_processes(const struct orchestrator_supervisor *supervisor, struct figures *figures)
+{
+    struct orchestrator_child_state states[ORCHESTRATOR_CHILDREN_MAX];
+    struct process_kind kinds[KINDS_MAX];
+    size_t kind_count = 0,
+           count = orchestrator_supervisor_list(supervisor, states, WEIR_COUNT(states));
+    struct process_kind *workers = find_kind(kinds, &kind_count, "worker");
+    workers->restarts += orchestrator_supervisor_past_restarts(supervisor);
+    for (size_t i = 0; i < count; i++) {
+        struct process_kind *kind = find_kind(kinds, &kind_count, states[i].name);
+        if (kind == NULL)
+            continue;
+        kind->running += states[i].pid > 0;
+        kind->restarts += states[i].restarts;
+    }
+    for (size_t i = 0; i < kind_count; i++) {
+        FIGURE(figures, service_processes, kinds[i].running, kinds[i].name);
+        FIGURE(figures, service_restarts, kinds[i].restarts, kinds[i].name);
+    }
+}
+
+/* ---- pipelines and their runs ---- */
+
+static double seconds(int64_t ns)
+{
+    return (double)ns / NS_PER_SECOND;
+}
+
+static void add_tally(const struct run_tally *tally, const char *name, struct figures *figures)
+{
+    FIGURE(figures, evaluations, tally->evaluated, name);
+    FIGURE(figures, runs, tally->done, name, "done");
+    FIGURE(figures, runs, tally->failed, name, "failed");
+    FIGURE(figures, run_retries, tally->retries, name);
+    FIGURE(figures, samples_delivered, tally->samples, name);
+    FIGURE(figures, samples_failed, tally->work.failed, name);
+    FIGURE(figures, batches_delivered, tally->work.batches, name);
+    FIGURE(figures, busy, seconds(tally->busy_ns), name);
+    for (int stage = 0; stage < RUN_STAGES; stage++)
+        FIGURE(figures, data_stall, seconds(tally->stalled_ns[stage]), name,
+               orchestrator_run_stage_name((enum run_stage)stage));
+    FIGURE(figures, worker_cpu, seconds(tally->work.cpu_ns), name);
+    FIGURE(figures, read_bytes, tally->work.bytes_read, name);
+    FIGURE(figures, sent_bytes, tally->work.bytes_sent, name);
+}
+
+static void add_pipelines(const struct monitor_origins *origins, struct figures *figures)
+{
+    for (const struct pipeline *p = origins->pipelines->first; p != NULL;
+         p = orchestrator_pipeline_next(p)) {
+        enum pipeline_state state = orchestrator_pipeline_state(p);
+        const char *name = orchestrator_pipeline_config(p)->name;
+        int64_t id = orchestrator_pipeline_id(p);
+        if (state == PIPELINE_REMOVED)
+            continue;
+        FIGURE(figures, pipeline_state, 1, name, orchestrator_pipeline_state_name(state));
+        FIGURE(figures, runs_in_flight, orchestrator_runs_in_flight(origins->runs, id), name);
+        add_tally(orchestrator_tally_of(&origins->runs->tallies, id), name, figures);
+    }
+}
+
+static void add_slots(const struct arbiter *arbiter, struct figures *figures)
+{
+    const struct arbiter_view view = orchestrator_arbiter_look(arbiter);
+    FIGURE(figures, trainer_slots, view.slots, NULL);
+    FIGURE(figures, trainers_busy, view.busy, NULL);
+    FIGURE(figures, runs_waiting, view.waiting, NULL);
+    FIGURE(figures, gpus, view.gpus, NULL);
+    FIGURE(figures, gpus_busy, view.gpus_busy, NULL);
+}
+
+void orchestrator_monitor_own(const struct monitor_origins *origins,
+                              const struct orchestrator_supervisor *supervisor,
+                              struct figures *figures)
+{
+    if (supervisor != NULL)
+        add_processes(supervisor, figures);
+    FIGURE(figures, service_up, 1, "orchestrator");
+    FIGURE(figures, service_cpu, seconds(weir_cpu_ns()), "orchestrator");
+    if (origins == NULL)
+        return;
+    double up_seconds = (double)(weir_now_ms() - origins->started_ms) / 1000;
+    FIGURE(figures, uptime, up_seconds, NULL);
+    FIGURE(figures, service_uptime, up_seconds, "orchestrator");
+    FIGURE(figures, events, origins->context->events, NULL);
+    FIGURE(figures, cache_limit, origins->context->cache_bytes, NULL);
+    add_pipelines(origins, figures);
+    add_slots(origins->runs->arbiter, figures);
+}
