@@ -46,6 +46,7 @@ static enum weir_status make_delivery(struct weir_client *client,
         return status;
     client->session = options->session != 0 ? options->session : weir_random_u64();
     client->begun_samples = start.tally.delivered;
+    client->buffering.is_fixed = options->prefetch_bytes != 0;
     client->delivery = trainer_delivery_new(client->run, client->session, options->prefetch_bytes,
                                             options->state_size > 0 ? &start : NULL);
     trainer_delivery_take_part(client->delivery, client->rank, client->ranks);
@@ -292,6 +293,8 @@ static void begin_wait(struct weir_client *client, int64_t now_ns)
     if (client->handed_ns != 0)
         client->stats.busy_ns += now_ns - client->handed_ns;
     client->since_ns = now_ns;
+    if (client->has_batch)
+        trainer_buffering_worked(&client->buffering, now_ns - client->handed_ns);
 }
 
 static void end_wait(struct weir_client *client, int64_t begun_ns)
@@ -335,14 +338,18 @@ static void keep_digest(struct weir_client *client, struct batch *batch)
 }
 
 /* Waits for a change, or until it is time to ask for totals again. False when `end_ms` has passed. */
-static bool wait_for_batch(struct weir_client *client, int64_t end_ms)
+static bool wait_for_batch(struct weir_client *client, enum delivery_offer offer, int64_t end_ms)
 {
-    int64_t soon_ms = weir_now_ms() + DELIVERY_TOTALS_MS;
+    int64_t soon_ms = weir_now_ms() + DELIVERY_TOTALS_MS, begun_ns = weir_now_ns();
 
-    if (!trainer_delivery_lacks_totals(client->delivery) || soon_ms >= end_ms)
-        return trainer_client_wait(client, end_ms);
-    (void)trainer_client_wait(client, soon_ms);
-    return true;
+    if (trainer_delivery_lacks_totals(client->delivery) && soon_ms < end_ms) {
+        (void)trainer_client_wait(client, soon_ms);
+        return true;
+    }
+    bool is_changed = trainer_client_wait(client, end_ms);
+    if (offer == DELIVERY_WAIT)
+        trainer_buffering_waited(&client->buffering, weir_now_ns() - begun_ns);
+    return is_changed;
 }
 
 enum weir_client_status weir_client_next(struct weir_client *client, int64_t timeout_ms,
@@ -356,7 +363,7 @@ enum weir_client_status weir_client_next(struct weir_client *client, int64_t tim
     pthread_mutex_lock(&client->mutex);
     begin_wait(client, begun_ns);
     enum weir_status status = look(client, &offer, &lent, &err);
-    while (status == WEIR_OK && !is_answer(offer) && wait_for_batch(client, end_ms))
+    while (status == WEIR_OK && !is_answer(offer) && wait_for_batch(client, offer, end_ms))
         status = look(client, &offer, &lent, &err);
     if (status == WEIR_OK && !is_answer(offer))
         status =
@@ -364,6 +371,7 @@ enum weir_client_status weir_client_next(struct weir_client *client, int64_t tim
                       offer == DELIVERY_LAPSED ? "storage does not answer" : "none has arrived");
     client->held += offer == DELIVERY_BATCH;
     client->unconsumed += offer == DELIVERY_BATCH;
+    client->has_batch = offer == DELIVERY_BATCH;
     end_wait(client, begun_ns);
     pthread_mutex_unlock(&client->mutex);
     if (status != WEIR_OK)

@@ -156,9 +156,14 @@ static void arrive(struct worker_peer *worker, struct batch *batch)
     batch->shown.epoch = trainer_delivery_epoch_of(client->delivery, batch->shown.number);
     if (batch->slot < 0 && batch->mapped == NULL)
         trainer_lending_missed(&client->lending, batch->lent.bytes);
+    uint64_t bytes = batch->lent.bytes;
     if (trainer_delivery_arrive(client->delivery, &batch->lent) != DELIVERY_ACCEPTED) {
         client->stats.refused++;
         trainer_client_free_batch(batch);
+    } else {
+        trainer_buffering_arrived(&client->buffering, worker->slot, bytes,
+                                  trainer_delivery_credit_left(client->delivery, worker->slot),
+                                  weir_now_ns());
     }
     unlock(client);
 }
@@ -257,10 +262,26 @@ static void set_workers(struct weir_client *client, struct weir_strs endpoints)
         close_way(worker);
         trainer_delivery_worker_leave(client->delivery, worker->slot);
         trainer_lending_leave(&client->lending, worker->slot);
+        trainer_buffering_leave(&client->buffering, worker->slot);
     }
     for (size_t i = 0; i < endpoints.count && i < DELIVERY_WORKERS_MAX; i++)
         join(client, endpoints.at[i]);
     client->lending.workers = endpoints.count;
+}
+
+/* Sizes the window anew, by what has been measured. */
+static void size_window(struct weir_client *client, int64_t now_ns)
+{
+    const struct buffering_extent extent = {
+        .workers = (uint32_t)client->lending.workers,
+        .group_batches = trainer_delivery_ordered_group(client->delivery),
+        .in_hand = client->held + 1,
+    };
+    if (!trainer_buffering_due(&client->buffering, now_ns))
+        return;
+    trainer_buffering_look(&client->buffering, &extent, now_ns);
+    trainer_delivery_resize(client->delivery, client->buffering.bytes);
+    trainer_lending_resize(&client->lending, client->buffering.bytes);
 }
 
 /* Memory is not taken while the loop waits: it would wait for that, too. */
@@ -275,6 +296,8 @@ static void give_credit(struct weir_client *client, int64_t now_ms)
         trainer_delivery_credit(client->delivery, i, now_ms, &credit);
         keep_way(&client->workers[i]);
         credit.loans = trainer_lending_to(&client->lending, i, now_ms);
+        trainer_buffering_granted(&client->buffering, i,
+                                  trainer_delivery_credit_left(client->delivery, i), weir_now_ns());
         weir_rpc_send(client->workers[i].peer, MSG_credit, &credit);
     }
 }
@@ -299,6 +322,7 @@ static void remember_opened(struct weir_client *client, const struct msg_client_
     };
     client->opened = true;
     client->lending.window_bytes = trainer_delivery_window(client->delivery);
+    client->buffering.bytes = client->buffering.need = trainer_delivery_window(client->delivery);
     trainer_lending_saw(&client->lending, opened->batch_bytes);
     set_workers(client, opened->workers);
 }
@@ -527,6 +551,7 @@ static void send_due(struct weir_client *client, int64_t now_ms)
         send_beat(client, now_ms);
     send_commit(client, now_ms);
     trainer_client_send_done(client);
+    size_window(client, weir_now_ns());
     give_credit(client, now_ms);
     if (client->orchestrator != NULL && !client->report_call.open && says_something(client) &&
         now_ms - client->report_ms >= REPORT_MS)

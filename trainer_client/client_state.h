@@ -8,6 +8,7 @@
 #include "core/loop/loop.h"
 #include "core/rpc/rpc.h"
 #include "trainer_client/batch.h"
+#include "trainer_client/buffering.h"
 #include "trainer_client/collector.h"
 #include "trainer_client/delivery.h"
 #include "trainer_client/digest_list.h"
@@ -61,6 +62,7 @@ struct weir_client {
     /* Under `mutex`. */
     struct delivery *delivery;
     struct lending lending;
+    struct buffering buffering;
     struct weir_client_info info;
     struct weir_buf fitted, state;
     struct elements elements;
@@ -74,6 +76,7 @@ struct weir_client {
     int64_t first_ns;  /* when the loop got its first batch; 0: not yet */
     int64_t handed_ns; /* when the loop last got a batch; 0: not yet */
     int64_t since_ns;  /* when the loop's wait began that still goes on; 0: it does not wait */
+    bool has_batch;    /* that call gave it one */
     bool is_waiting;   /* the loop is inside a call that waits */
     bool has_called;   /* the loop has called since the newest report */
     bool is_attended;  /* a person sits at the loop, and may think: WEIR_ATTENDED */

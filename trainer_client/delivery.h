@@ -54,7 +54,7 @@ enum {
     DELIVERY_CLAIM_MAX = 32,        /* batches that may count as handed out and never were */
     DELIVERY_WORKERS_MAX = 256,     /* worker slots; the rim numbers them */
     DELIVERY_SAMPLES_MAX = 1 << 24, /* ids and holes of one batch */
-    /* The window that nobody gave a size: a worker goes on while its batches wait for those of another one. */
+    /* The window that nobody gave a size, at first: a worker goes on while its batches wait for those of another one. */
     DELIVERY_WINDOW_MIN = 64 << 20,
     DELIVERY_WINDOW_BATCHES = 8,
     DELIVERY_WINDOW_MAX = 256 << 20,
@@ -134,6 +134,10 @@ enum weir_status trainer_delivery_opened(struct delivery *delivery,
 bool trainer_delivery_is_open(const struct delivery *delivery);
 /* Bytes; 0: not chosen yet. */
 uint64_t trainer_delivery_window(const struct delivery *delivery);
+/* Changes it. Credit that was given is not taken back: a smaller one becomes true as batches are released. */
+void trainer_delivery_resize(struct delivery *delivery, uint64_t window_bytes);
+/* Batches of a group; 0: workers' batches are not waited for in number order. */
+uint64_t trainer_delivery_ordered_group(const struct delivery *delivery);
 /* Batches in the state that the other ranks can have. */
 uint64_t trainer_delivery_wanted(const struct delivery *delivery);
 /* The full state, under a new number. Arrays are borrowed until the next call of trainer_delivery_beat();
@@ -150,6 +154,8 @@ void trainer_delivery_worker_join(struct delivery *delivery, uint32_t worker);
 void trainer_delivery_worker_leave(struct delivery *delivery, uint32_t worker);
 enum delivery_outcome trainer_delivery_arrive(struct delivery *delivery,
                                               struct delivery_batch *batch);
+/* Bytes that a worker may still send by its newest credit, as far as is known here. */
+uint64_t trainer_delivery_credit_left(const struct delivery *delivery, uint32_t worker);
 bool trainer_delivery_credit_due(const struct delivery *delivery, uint32_t worker, int64_t now_ms);
 void trainer_delivery_credit(struct delivery *delivery, uint32_t worker, int64_t now_ms,
                              struct msg_credit *ret_credit);

@@ -93,6 +93,12 @@ static uint64_t may_grant(const struct delivery *delivery, const struct worker *
     return worker->taken + part > worker->granted ? worker->taken + part : worker->granted;
 }
 
+uint64_t trainer_delivery_credit_left(const struct delivery *delivery, uint32_t index)
+{
+    const struct worker *worker = &delivery->workers[index];
+    return worker->granted_sent > worker->through ? worker->granted_sent - worker->through : 0;
+}
+
 bool trainer_delivery_credit_due(const struct delivery *delivery, uint32_t index, int64_t now_ms)
 {
     const struct worker *worker = &delivery->workers[index];

@@ -140,6 +140,16 @@ uint64_t trainer_delivery_window(const struct delivery *delivery)
     return delivery->window_bytes;
 }
 
+void trainer_delivery_resize(struct delivery *delivery, uint64_t window_bytes)
+{
+    delivery->window_bytes = window_bytes;
+}
+
+uint64_t trainer_delivery_ordered_group(const struct delivery *delivery)
+{
+    return delivery->deterministic ? delivery->group_batches : 0;
+}
+
 uint64_t trainer_delivery_wanted(const struct delivery *delivery)
 {
     return delivery->wanted;

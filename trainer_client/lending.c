@@ -40,13 +40,34 @@ void trainer_lending_missed(struct lending *lending, size_t bytes)
     lending->missed += bytes >= WEIR_LENT_BATCH_BYTES_MIN;
 }
 
-/* True when one more slot may be taken. */
-static bool has_room(const struct lending *lending)
+/* Bytes of all slots. */
+static size_t taken_by(const struct lending *lending)
 {
     size_t taken = 0;
     for (size_t i = 0; i < LENDING_SLOTS_MAX; i++)
         taken += lending->slots[i].segment != NULL ? lending->slots[i].size : 0;
-    return lending->missed > 0 && lending->size > 0 && taken < lending->window_bytes;
+    return taken;
+}
+
+/* True when one more slot may be taken. */
+static bool has_room(const struct lending *lending)
+{
+    return lending->missed > 0 && lending->size > 0 && taken_by(lending) < lending->window_bytes;
+}
+
+void trainer_lending_resize(struct lending *lending, size_t window_bytes)
+{
+    size_t taken = taken_by(lending);
+    lending->window_bytes = window_bytes;
+    for (size_t i = 0; i < LENDING_SLOTS_MAX; i++) {
+        struct lending_slot *slot = &lending->slots[i];
+        if (slot->segment == NULL || slot->state != LENDING_IDLE ||
+            taken - slot->size < window_bytes)
+            continue;
+        taken -= slot->size;
+        weir_segment_free(slot->segment);
+        slot->segment = NULL;
+    }
 }
 
 static bool make_slot(struct lending *lending, struct lending_slot *slot)

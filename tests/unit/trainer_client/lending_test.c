@@ -228,6 +228,33 @@ static void larger_batches_make_larger_slots(void **state)
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
+static size_t memory_of(const struct fixture *fixture)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < LENDING_SLOTS_MAX; i++)
+        bytes += fixture->lending.slots[i].segment != NULL ? fixture->lending.slots[i].size : 0;
+    return bytes;
+}
+
+static void a_smaller_window_gives_memory_back_as_slots_become_idle(void **state)
+{
+    struct fixture *fixture = *state;
+    struct worker worker = {.number = 1};
+    miss(fixture, 4, MANY);
+    give_credit(fixture, &worker, 0);
+    assert_true(write_batch(fixture, &worker, 0));
+    int slot = take(fixture, &worker, 0);
+    size_t before = memory_of(fixture);
+    trainer_lending_resize(&fixture->lending, MANY);
+    assert_int_equal(memory_of(fixture), before); /* all are in use */
+    trainer_lending_leave(&fixture->lending, worker.number);
+    trainer_lending_resize(&fixture->lending, MANY);
+    assert_true(memory_of(fixture) >= MANY && memory_of(fixture) <= 2 * MANY);
+    trainer_lending_give_back(&fixture->lending, slot);
+    trainer_lending_resize(&fixture->lending, 0);
+    assert_int_equal(memory_of(fixture), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +266,7 @@ int main(void)
         CASE(few_slots_are_shared_by_all_workers),
         CASE(no_more_memory_is_taken_than_a_worker_needs_soon),
         CASE(larger_batches_make_larger_slots),
+        CASE(a_smaller_window_gives_memory_back_as_slots_become_idle),
     };
     return cmocka_run_group_tests_name("lending", tests, NULL, NULL);
 }

@@ -117,7 +117,7 @@ struct weir_client_options {
     const void *state; /**< what weir_client_state() returned when the model was saved; NULL: the
                           beginning, or in at_least_once what was committed */
     size_t state_size; /**< bytes of it */
-    uint64_t prefetch_bytes;  /**< batches under way or waiting; 0: eight of them, 64 to 256 MiB */
+    uint64_t prefetch_bytes;  /**< batches under way or waiting; 0: as measured */
     uint32_t open_timeout_ms; /**< how long weir_client_open() tries; 0: 60 s */
     uint64_t session;         /**< a number that names this opening; 0: drawn at random */
     uint32_t rank;            /**< which consumer of the run this is, from 0 */
