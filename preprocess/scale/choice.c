@@ -1,6 +1,8 @@
 /* See choice.h. */
 #include "preprocess/scale/choice.h"
 
+#include "preprocess/scale/bounds.h"
+
 #include <math.h>
 
 /* Of a trainer's, where no prices are given; one on its host only takes up room. */
@@ -27,31 +29,10 @@ double preprocess_choice_price(const struct scale_setting *setting,
     return preprocess_choice_hour(setting, size) * preprocess_forecast_batch_s(forecast, size);
 }
 
-static uint32_t within(uint32_t value, uint32_t min, uint32_t max)
-{
-    uint32_t most = value < max ? value : max;
-    return most > min ? most : min;
-}
-
-struct scale_size preprocess_choice_within(const struct scale_setting *setting,
-                                           const struct scale_size *size)
-{
-    struct scale_size kept;
-    for (size_t place = 0; place < SCALE_PLACES; place++)
-        kept.at[place] = within(size->at[place], setting->min.at[place], setting->max.at[place]);
-    if (kept.at[SCALE_POOL] + kept.at[SCALE_HOST] > 0)
-        return kept;
-    if (setting->max.at[SCALE_POOL] > 0)
-        kept.at[SCALE_POOL] = 1;
-    else if (setting->max.at[SCALE_HOST] > 0)
-        kept.at[SCALE_HOST] = 1;
-    return kept;
-}
-
 struct scale_size preprocess_choice_best(const struct scale_setting *setting,
                                          const struct scale_forecast *forecast)
 {
-    struct scale_size best = preprocess_choice_within(setting, &(struct scale_size){0});
+    struct scale_size best = preprocess_scale_within(setting, &(struct scale_size){0});
     struct scale_size size;
     double least = INFINITY;
     for (uint32_t host = setting->min.at[SCALE_HOST]; host <= forecast->max.at[SCALE_HOST];
@@ -73,7 +54,7 @@ void preprocess_choice_note(const struct scale_setting *setting,
                             const struct scale_forecast *forecast, const struct scale_size *size,
                             struct scale_decision *decision)
 {
-    struct scale_size kept = preprocess_choice_within(setting, size);
+    struct scale_size kept = preprocess_scale_within(setting, size);
     for (size_t i = 0; i < decision->option_count; i++) {
         const struct scale_size *other = &decision->options[i].size;
         if (other->at[SCALE_POOL] == kept.at[SCALE_POOL] &&

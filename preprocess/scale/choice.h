@@ -16,9 +16,6 @@ struct scale_size preprocess_choice_best(const struct scale_setting *setting,
 double preprocess_choice_price(const struct scale_setting *setting,
                                const struct scale_forecast *forecast,
                                const struct scale_size *size);
-/* Returns the size nearest to one that is within the bounds; one worker at least, if they allow that. */
-struct scale_size preprocess_choice_within(const struct scale_setting *setting,
-                                           const struct scale_size *size);
 /* Adds a size to the decision's options, unless it is there. */
 void preprocess_choice_note(const struct scale_setting *setting,
                             const struct scale_forecast *forecast, const struct scale_size *size,

@@ -1,4 +1,4 @@
-/* What making a job's batches has cost so far, over all workers: cumulative. */
+/* Cost of a job's batches so far, over all workers: cumulative. */
 #ifndef WEIR_PREPROCESS_SCALE_COUNTERS_H
 #define WEIR_PREPROCESS_SCALE_COUNTERS_H
 

@@ -1,14 +1,14 @@
-/* Division of the pool among the jobs in use. Each asks for as many workers as its policy says; the sum decides how many
- * the pool has, and where bounds leave less than that, what there is is divided by share. Pure: time is handed in.
+/* Division of the pool among the jobs in use. Each asks for as many workers as its policy says; the sum decides how
+ * many the pool has, and where bounds leave less than that, what there is is divided by share. Pure: time is handed in.
  *
  * Rules
  *   1  Parts are fractions of workers: a worker serves several jobs, so two jobs that need 0.4 have one together.
  *   2  Jobs of one pipeline have its bounds and its share together. A pipeline with a job in use has its minimum.
- *   3  Under scarcity parts are max-min fair by share: nobody has more than it asks for, and what one leaves goes to the
- *      others (Bertsekas & Gallager, Data Networks, 1992, 6.5.2).
+ *   3  Under scarcity parts are max-min fair by share: nobody has more than it asks for, and what one leaves goes to
+ *      the others (Bertsekas & Gallager, Data Networks, 1992, 6.5.2).
  *   4  A job of which nothing is measured has one worker before anybody shares, however long the line.
- *   5  The pool grows at once, and shrinks at once as far as jobs in use ask for less. The part of a job that was closed
- *      stays for a while, because the next run of a pipeline often comes soon.
+ *   5  The pool grows at once, and shrinks at once as far as jobs in use ask for less. The part of a job that was
+ *      closed stays for a while, because the next run of a pipeline often comes soon.
  *   6  A bound of money stands above the minimum of the pool. */
 #ifndef WEIR_PREPROCESS_SCALE_DIVISION_H
 #define WEIR_PREPROCESS_SCALE_DIVISION_H

@@ -1,6 +1,7 @@
 /* The scaling policy of Cachew (Graur et al., USENIX ATC 2022, section 5.1, and the constants of its published code,
  * scaling_utils.cc): one worker more while the batch time falls by more than a threshold, one step back, and a look
  * at the queue and the batch time now and then. A baseline: kept as published, its limits included. */
+#include "preprocess/scale/bounds.h"
 #include "preprocess/scale/history.h"
 
 #include "core/base/require.h"
@@ -128,7 +129,7 @@ static void decide(struct cachew *cachew, const struct scale_setting *setting, c
     cachew->target = cachew->target < max ? cachew->target : max;
     cachew->target = cachew->target > min ? cachew->target : min;
     *ret_decision = (struct scale_decision){
-        .size.at[SCALE_POOL] = cachew->target,
+        .size = preprocess_scale_within(setting, &(struct scale_size){{cachew->target}}),
         .need = cachew->target,
         .why = why,
         .is_settled = cachew->is_stable,

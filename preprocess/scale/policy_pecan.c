@@ -4,6 +4,7 @@
  * ones. A baseline: kept as published, its limits included.
  *
  * Published are four states and no way out of the last one; the watch on queue and batch time there is Cachew's. */
+#include "preprocess/scale/bounds.h"
 #include "preprocess/scale/history.h"
 
 #include "core/base/require.h"
@@ -206,18 +207,10 @@ static const char *measured(struct pecan *pecan, const struct scale_setting *set
     return pecan->state == STABLE ? watch(&step) : scale(&step);
 }
 
-static uint32_t bounded(uint32_t workers, uint32_t min, uint32_t max)
-{
-    uint32_t most = workers < max ? workers : max;
-    return most > min ? most : min;
-}
-
 static void decide(struct pecan *pecan, const struct scale_setting *setting, const char *why,
                    struct scale_decision *ret_decision)
 {
-    for (size_t place = 0; place < SCALE_PLACES; place++)
-        pecan->target.at[place] =
-            bounded(pecan->target.at[place], setting->min.at[place], setting->max.at[place]);
+    pecan->target = preprocess_scale_within(setting, &pecan->target);
     *ret_decision = (struct scale_decision){
         .size = pecan->target,
         .need = pecan->target.at[SCALE_POOL],

@@ -4,11 +4,12 @@
  *   1  A jump goes to the best size that the response foretells (choice.h), as soon as that is better than the present
  *      one by more than the error of the rates; so early errors, which are large, do not make it run about.
  *   2  Consumers that still wait are a reason for a step up; consumers that do not wait at a size of which nothing
- *      smaller is known are one for a step down. A step is judged by a sequential test of what consumers got: it goes on
- *      until the difference is clear of the break-even, or STEP_REPORTS were seen (Wald, Sequential Analysis, 1947).
+ *      smaller is known are one for a step down. A step is judged by a sequential test of what consumers got: it goes
+ *      on until the difference is clear of the break-even, or STEP_REPORTS were seen (Wald, Sequential Analysis, 1947).
  *   3  After it has settled it moves down once an hour at most; up, when that clearly pays; and at once when consumers
  *      or workers are no longer as fast as they were.
  *   4  Consumers that neither take nor wait are away: after AWAY_S the minimum will do until they are back. */
+#include "preprocess/scale/bounds.h"
 #include "preprocess/scale/choice.h"
 
 #include "core/base/elementary.h"
@@ -34,6 +35,7 @@ struct rates {
 };
 
 enum {
+    UNTRIED_TIMES = 4,
     STEP_PART = 10,
     STEP_REPORTS = 40,  /* judged as they are then */
     STEADY_REPORTS = 3, /* before a step, and before it has settled … */
@@ -86,7 +88,7 @@ static bool begin_step(struct rates *rates, const struct scale_setting *setting,
 {
     uint32_t by = rates->size.at[SCALE_POOL] / STEP_PART;
     struct scale_size size = beside(&rates->size, (int)(by > 1 ? by : 1) * step);
-    size = preprocess_choice_within(setting, &size);
+    size = preprocess_scale_within(setting, &size);
     if (is_same(&size, &rates->size) || rates->clock_s < *after_of(rates, step))
         return false;
     rates->base = rates->size;
@@ -96,19 +98,24 @@ static bool begin_step(struct rates *rates, const struct scale_setting *setting,
     return true;
 }
 
-/* How clearly a step pays: ln of the price of a batch before, less that with it, in spreads; NAN: not known yet. */
+/* Returns how clearly a step pays: ln of the price of a batch before it, less that with it, in spreads; NAN: it is not
+ * known yet. */
 static double worth_of(const struct rates *rates, const struct scale_setting *setting,
                        double *ret_worth)
 {
-    const struct scale_visit *base = preprocess_response_visit(&rates->response, &rates->base);
-    const struct scale_visit *here = preprocess_response_visit(&rates->response, &rates->size);
-    if (base == NULL || here == NULL || base->taken.count <= 0 || here->taken.count <= 0)
+    const struct scale_response *response = &rates->response;
+    const struct scale_visit *base = preprocess_response_visit(response, &rates->base);
+    const struct scale_visit *here = preprocess_response_visit(response, &rates->size);
+    if (base == NULL || here == NULL)
+        return NAN;
+    struct scale_value before = preprocess_response_taken(response, base);
+    struct scale_value now = preprocess_response_taken(response, here);
+    if (!before.is_known || !now.is_known)
         return NAN;
     double dearer = weir_ln(preprocess_choice_hour(setting, &rates->size) /
                             preprocess_choice_hour(setting, &rates->base));
-    double spread = preprocess_watch_spread(&rates->response.taken);
-    *ret_worth = here->taken.ln - base->taken.ln - dearer;
-    return *ret_worth / (spread * sqrt(1 / here->taken.count + 1 / base->taken.count));
+    *ret_worth = now.ln - before.ln - dearer;
+    return *ret_worth / sqrt(before.variance + now.variance);
 }
 
 static const char *go_on_with_step(struct rates *rates, const struct scale_setting *setting)
@@ -131,7 +138,7 @@ static bool is_known_below(const struct rates *rates)
 {
     for (size_t i = 0; i < rates->response.count; i++) {
         const struct scale_visit *visit = &rates->response.visits[i];
-        if (visit->made[SCALE_POOL].count > 0 &&
+        if (visit->made[SCALE_POOL].reports > 0 &&
             visit->size.at[SCALE_POOL] < rates->size.at[SCALE_POOL] &&
             visit->size.at[SCALE_HOST] == rates->size.at[SCALE_HOST])
             return true;
@@ -143,7 +150,7 @@ static bool is_known_below(const struct rates *rates)
 static bool try_step(struct rates *rates, const struct scale_setting *setting)
 {
     const struct scale_visit *here = preprocess_response_newest(&rates->response);
-    if (here == NULL || !is_same(&here->size, &rates->size) || here->taken.count < STEADY_REPORTS)
+    if (here == NULL || !is_same(&here->size, &rates->size) || here->taken.reports < STEADY_REPORTS)
         return false;
     bool waits = preprocess_response_waits(&rates->response, here);
     if (waits && begin_step(rates, setting, STEP_UP))
@@ -190,6 +197,21 @@ static bool is_exact(const struct rates *rates)
     return preprocess_response_error(&rates->response) < EXACT;
 }
 
+/* The best size by what is known. Workers on the host that cost nothing and were never tried are taken to be slow, so
+ * there are more of them; those of the pool stay until it is known what the others bring. */
+static struct scale_size best_of(const struct rates *rates, const struct scale_setting *setting,
+                                 const struct scale_forecast *forecast)
+{
+    struct scale_size best = preprocess_choice_best(setting, forecast);
+    uint32_t host = best.at[SCALE_HOST];
+    if (!forecast->host_is_guessed || host == 0 || setting->worker_hour[SCALE_HOST] > 0)
+        return best;
+    best.at[SCALE_HOST] = host * UNTRIED_TIMES;
+    if (best.at[SCALE_POOL] < rates->size.at[SCALE_POOL])
+        best.at[SCALE_POOL] = rates->size.at[SCALE_POOL];
+    return preprocess_scale_within(setting, &best);
+}
+
 static void settle(struct rates *rates)
 {
     if (!rates->is_settled)
@@ -200,7 +222,7 @@ static void settle(struct rates *rates)
 static const char *move(struct rates *rates, const struct scale_setting *setting,
                         const struct scale_forecast *forecast)
 {
-    struct scale_size best = preprocess_choice_best(setting, forecast);
+    struct scale_size best = best_of(rates, setting, forecast);
     if (!is_same(&best, &rates->size) && pays(rates, setting, forecast)) {
         if (rates->is_settled && workers_of(&best) < workers_of(&rates->size))
             rates->less_after_s = rates->clock_s + HOUR_S;
@@ -256,7 +278,7 @@ static void decide(const struct rates *rates, const struct scale_setting *settin
         top.at[place] =
             top.at[place] > rates->size.at[place] ? top.at[place] : rates->size.at[place];
     *ret_decision = (struct scale_decision){
-        .size = preprocess_choice_within(setting, &rates->size),
+        .size = preprocess_scale_within(setting, &rates->size),
         .need = 1,
         .why = why,
         .is_settled = rates->is_settled && rates->step == STEP_NONE,
@@ -271,7 +293,7 @@ static void begin(void *state, const struct scale_setting *setting,
                   struct scale_decision *ret_decision)
 {
     struct rates *rates = state;
-    rates->size = preprocess_choice_within(setting, &(struct scale_size){0});
+    rates->size = preprocess_scale_within(setting, &(struct scale_size){0});
     decide(rates, setting, "measuring", ret_decision);
 }
 
@@ -317,11 +339,11 @@ static void report(void *state, const struct scale_setting *setting,
         if (news != SCALE_NOTHING)
             why = decide_by(rates, setting, news);
     }
-    rates->size = preprocess_choice_within(setting, &rates->size);
+    rates->size = preprocess_scale_within(setting, &rates->size);
     decide(rates, setting, why, ret_decision);
     if (rates->away_s < AWAY_S)
         return;
-    ret_decision->size = preprocess_choice_within(setting, &(struct scale_size){0});
+    ret_decision->size = preprocess_scale_within(setting, &(struct scale_size){0});
     ret_decision->why = "away";
 }
 

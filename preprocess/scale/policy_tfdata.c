@@ -2,7 +2,7 @@
  * Audibert et al., SoCC 2023): the sum of the consumers' rates by the mean of the workers' rates, rounded up, where
  * rates that are more than one standard deviation from the mean count as the median. There it is a gauge that something
  * else acts upon; here the pool follows it. A baseline: kept as published, its limits included. */
-#include "preprocess/scale/policy.h"
+#include "preprocess/scale/bounds.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -91,10 +91,9 @@ static double workers_rate(const struct scale_report *report, double sigmas)
 static void decide(const struct tfdata *tfdata, const struct scale_setting *setting,
                    struct scale_decision *ret_decision)
 {
-    double min = setting->min.at[SCALE_POOL], max = setting->max.at[SCALE_POOL];
-    double workers = ceil(fmax(tfdata->need, 1));
+    struct scale_size needed = {{(uint32_t)fmin(ceil(fmax(tfdata->need, 1)), UINT32_MAX)}};
     *ret_decision = (struct scale_decision){
-        .size.at[SCALE_POOL] = (uint32_t)fmax(fmin(workers, max), min),
+        .size = preprocess_scale_within(setting, &needed),
         .need = fmax(tfdata->need, 1),
         .why = tfdata->need > 0 ? "estimate" : "measuring",
         .is_settled = tfdata->need > 0,
@@ -114,7 +113,7 @@ static void report(void *state, const struct scale_setting *setting,
     struct tfdata *tfdata = state;
     double consumers = consumers_rate(report, options->sigmas);
     double workers = workers_rate(report, options->sigmas);
-    if (consumers > 0 && workers > 0)
+    if (consumers > 0 && workers > 0 && isfinite(consumers / workers))
         tfdata->need = consumers / workers;
     decide(tfdata, setting, ret_decision);
 }

@@ -1,6 +1,6 @@
-/* A recorded run: a line of text for everything that scaling was told and for everything that it decided, so that it can
- * be replayed through the model and the policies. A line is its kind and then key=value, in any order; numbers are such
- * that reading gives the same bits.
+/* A recorded run: a line of text for everything that scaling was told and for everything that it decided, so that it
+ * can be replayed through the model and the policies. A line is its kind and then key=value, in any order; numbers are
+ * such that reading gives the same bits.
  *
  *     setting job=7 at_ms=0 policy=rates min=1,0 max=16,0 trainer_hour=4.96 worker_hour=0.427,0
  *     report job=7 at_ms=2000 span_s=2 workers=1,0 maker=pool,12,1.93 taker=12,0.4,3.5

@@ -7,22 +7,42 @@
 #include <math.h>
 #include <string.h>
 
-static const double COUNT_MAX = 200; /* values that a mean is taken over */
-static const double WAIT = 0.02;     /* of the time; less is not waiting */
+static const double REPORTS_MAX = 200; /* that a rate is taken over */
+static const double WAIT = 0.02;       /* of the time; less is not waiting */
 static const double JITTER =
     0.6; /* of a spread; consumers wait so long for what is late, not for what is missing */
 static const double SURE = 2.5,
                     HARDLY = 0.02; /* spreads, and a share: rates that differ by more, do */
+static const double BEGUN = 0.5,
+                    BEGUN_VARIANCE = 1.0 / 6; /* batches under way at either end of a count */
 
-static double mean_spread(const struct scale_watch *watch, double count)
+/* ---- rates ---- */
+
+/* Of a count that `edges` workers or consumers have made, in step at worst: those that start together often are. */
+static double counting_of(double batches, double edges)
 {
-    return preprocess_watch_spread(watch) / sqrt(fmax(count, 1));
+    return BEGUN_VARIANCE * (edges / batches) * (edges / batches);
 }
 
-static void add(struct scale_mean *mean, double ln)
+static struct scale_value value_of(const struct scale_tally *tally, const struct scale_watch *watch,
+                                   double edges)
 {
-    mean->count = fmin(mean->count + 1, COUNT_MAX);
-    mean->ln += (ln - mean->ln) / mean->count;
+    if (tally->reports <= 0 || tally->batches <= 0 || tally->seconds <= 0)
+        return (struct scale_value){0};
+    double spread = preprocess_watch_spread(watch);
+    return (struct scale_value){
+        .ln = weir_ln(tally->batches / tally->seconds),
+        .variance = spread * spread / tally->reports + counting_of(tally->batches, edges),
+        .is_known = true,
+    };
+}
+
+static void add(struct scale_tally *tally, const struct scale_tally *more)
+{
+    double kept = tally->reports < REPORTS_MAX ? 1 : 1 - 1 / REPORTS_MAX;
+    tally->batches = tally->batches * kept + more->batches;
+    tally->seconds = tally->seconds * kept + more->seconds;
+    tally->reports = tally->reports * kept + more->reports;
 }
 
 static bool is_same(const struct scale_size *a, const struct scale_size *b)
@@ -63,25 +83,35 @@ static struct scale_visit *visit_of(struct scale_response *response, const struc
 }
 
 /* The consumers' own rate beside so many workers on the host: of all visits that had them. */
-static struct scale_mean own_beside(const struct scale_response *response, uint32_t host)
+static struct scale_value own_beside(const struct scale_response *response, uint32_t host)
 {
-    struct scale_mean mean = {0};
+    struct scale_tally sum = {0};
     for (size_t i = 0; i < response->count; i++) {
-        const struct scale_visit *visit = &response->visits[i];
-        if (visit->size.at[SCALE_HOST] != host || visit->own.count <= 0)
-            continue;
-        mean.count += visit->own.count;
-        mean.ln += (visit->own.ln - mean.ln) * visit->own.count / mean.count;
+        if (response->visits[i].size.at[SCALE_HOST] == host)
+            add(&sum, &response->visits[i].own);
     }
-    return mean;
+    return value_of(&sum, &response->own, 1);
 }
 
-static double said_of(const struct scale_visit *visit)
+static struct scale_value made_of(const struct scale_response *response,
+                                  const struct scale_visit *visit, enum scale_place place)
+{
+    return value_of(&visit->made[place], &response->made, visit->size.at[place]);
+}
+
+struct scale_value preprocess_response_taken(const struct scale_response *response,
+                                             const struct scale_visit *visit)
+{
+    return value_of(&visit->taken, &response->taken, 1);
+}
+
+/* All that workers say they can make. */
+static double said_of(const struct scale_response *response, const struct scale_visit *visit)
 {
     double made = 0;
-    for (size_t place = 0; place < SCALE_PLACES; place++) {
-        if (visit->made[place].count > 0)
-            made += visit->size.at[place] * weir_exp(visit->made[place].ln);
+    for (enum scale_place place = SCALE_POOL; place < SCALE_PLACES; place++) {
+        struct scale_value each = made_of(response, visit, place);
+        made += each.is_known ? visit->size.at[place] * weir_exp(each.ln) : 0;
     }
     return made;
 }
@@ -89,163 +119,215 @@ static double said_of(const struct scale_visit *visit)
 bool preprocess_response_waits(const struct scale_response *response,
                                const struct scale_visit *visit)
 {
-    double own = own_beside(response, visit->size.at[SCALE_HOST]).ln;
-    double doubt = JITTER * preprocess_watch_spread(&response->taken) +
-                   2 * mean_spread(&response->taken, visit->taken.count);
-    return visit->taken.count > 0 && own - visit->taken.ln > fmax(WAIT, doubt);
+    struct scale_value own = own_beside(response, visit->size.at[SCALE_HOST]);
+    struct scale_value taken = preprocess_response_taken(response, visit);
+    double doubt = JITTER * preprocess_watch_spread(&response->taken) + 2 * sqrt(taken.variance);
+    return own.is_known && taken.is_known && own.ln - taken.ln > fmax(WAIT, doubt);
 }
 
-/* ln of the part that is had of what the workers say (rule 3). */
-static struct scale_mean reach_of(const struct scale_response *response,
-                                  const struct scale_visit *visit)
+/* The part that is had of what the workers say (rule 3). */
+static struct scale_value reach_of(const struct scale_response *response,
+                                   const struct scale_visit *visit)
 {
-    double said = said_of(visit);
+    double said = said_of(response, visit);
     if (!preprocess_response_waits(response, visit) || said <= 0)
         return visit->reach;
-    return (struct scale_mean){visit->taken.ln - weir_ln(said), visit->taken.count};
+    struct scale_value taken = preprocess_response_taken(response, visit);
+    return (struct scale_value){taken.ln - weir_ln(said), taken.variance, true};
 }
 
 /* ---- reports ---- */
 
 struct seen {
     struct scale_size size;
-    double own, taken;         /* ln */
-    double made[SCALE_PLACES]; /* batches a second; 0: none */
-    enum scale_place main;     /* place of most workers */
+    struct scale_tally own, taken, made[SCALE_PLACES];
+    enum scale_place main; /* place of most workers */
+    bool is_moving;        /* workers came or went in it */
 };
+
+static void count_takers(const struct scale_report *report, struct seen *seen)
+{
+    double taken = 0, wanted = preprocess_scale_wanted(report);
+    for (size_t i = 0; i < report->taker_count; i++)
+        taken += report->takers[i].batches;
+    seen->taken = (struct scale_tally){taken, report->span_s, 1};
+    seen->own = (struct scale_tally){taken, wanted > 0 ? taken / wanted : 0, 1};
+}
+
+static void count_makers(const struct scale_report *report, struct seen *seen)
+{
+    uint32_t makers[SCALE_PLACES] = {0};
+    for (size_t i = 0; i < report->maker_count; i++) {
+        const struct scale_maker *maker = &report->makers[i];
+        makers[maker->place]++;
+        seen->made[maker->place].batches += maker->batches;
+        seen->made[maker->place].seconds += maker->busy_s;
+    }
+    for (size_t place = 0; place < SCALE_PLACES; place++) {
+        seen->made[place].reports = seen->size.at[place] > 0;
+        seen->is_moving |= makers[place] > seen->size.at[place];
+    }
+}
+
+/* Batches under way, where none was before: the first report has less than was made. */
+static void add_begun(struct seen *seen)
+{
+    seen->own.batches += BEGUN;
+    seen->taken.batches += BEGUN;
+    for (size_t place = 0; place < SCALE_PLACES; place++)
+        seen->made[place].batches += BEGUN * seen->size.at[place];
+}
+
+static bool is_rate(const struct scale_tally *tally)
+{
+    double rate = tally->batches / tally->seconds;
+    return tally->batches > 0 && tally->seconds > 0 && isfinite(rate) && rate > 0;
+}
 
 static bool see(const struct scale_report *report, struct seen *seen)
 {
-    double own = preprocess_scale_wanted(report), taken = 0;
-    for (size_t i = 0; i < report->taker_count; i++)
-        taken += report->takers[i].batches;
-    taken = report->span_s > 0 ? taken / report->span_s : 0;
+    *seen = (struct seen){0};
     memcpy(seen->size.at, report->workers, sizeof(seen->size.at));
     seen->main = seen->size.at[SCALE_POOL] >= seen->size.at[SCALE_HOST] ? SCALE_POOL : SCALE_HOST;
-    for (enum scale_place place = SCALE_POOL; place < SCALE_PLACES; place++)
-        seen->made[place] = seen->size.at[place] > 0 ? preprocess_scale_made(report, place) : 0;
-    if (!(own > 0 && taken > 0 && seen->made[seen->main] > 0) || !isfinite(own) ||
-        !isfinite(taken) || !isfinite(seen->made[SCALE_POOL] + seen->made[SCALE_HOST]))
-        return false;
-    seen->own = weir_ln(own);
-    seen->taken = fmin(weir_ln(taken), seen->own);
-    return true;
+    count_takers(report, seen);
+    count_makers(report, seen);
+    return seen->size.at[seen->main] > 0 && is_rate(&seen->own) && is_rate(&seen->taken) &&
+           is_rate(&seen->made[seen->main]);
 }
 
 static void own_changed(struct scale_response *response, struct scale_visit *here,
-                        struct scale_mean level)
+                        const struct scale_tally *level)
 {
+    struct scale_value reaches[RESPONSE_VISITS_MAX];
+    for (size_t i = 0; i < response->count; i++)
+        reaches[i] = reach_of(response, &response->visits[i]);
     for (size_t i = 0; i < response->count; i++) {
         struct scale_visit *visit = &response->visits[i];
-        visit->reach = reach_of(response, visit);
-        visit->taken = (struct scale_mean){0};
+        visit->reach = reaches[i];
+        visit->own = visit->taken = (struct scale_tally){0};
     }
-    for (size_t i = 0; i < response->count; i++)
-        response->visits[i].own = (struct scale_mean){0};
-    here->own = level;
+    here->own = *level;
 }
 
 static void made_changed(struct scale_response *response, struct scale_visit *here,
-                         enum scale_place place, struct scale_mean level)
+                         enum scale_place place, const struct scale_tally *level)
 {
-    struct scale_mean other = here->made[1 - place];
     for (size_t i = 0; i < response->count; i++) {
         struct scale_visit *visit = &response->visits[i];
         memset(visit->made, 0, sizeof(visit->made));
-        visit->taken = (struct scale_mean){0};
-        visit->reach = (struct scale_mean){0};
+        visit->taken = (struct scale_tally){0};
+        visit->reach = (struct scale_value){0};
     }
-    here->made[place] = level;
-    here->made[1 - place] = (struct scale_mean){other.ln, fmin(other.count, 1)};
+    here->made[place] = *level;
 }
 
-/* Looks for a change. True: there is one, and `seen` is taken in with it. */
-static bool watch_own(struct scale_response *response, struct scale_visit *here,
+/* Has the watch compare what was seen with its level. True: the level has changed. */
+static bool compare(struct scale_watch *watch, const struct scale_value *level,
+                    const struct scale_tally *tally, double edges, struct scale_tally *ret_tally)
+{
+    if (!level->is_known) {
+        preprocess_watch_pause(watch);
+        return false;
+    }
+    struct scale_residual residual = {
+        .by = weir_ln(tally->batches / tally->seconds) - level->ln,
+        .counting = counting_of(tally->batches, edges),
+        .level = level->variance,
+    };
+    return preprocess_watch_add(watch, &residual, tally, ret_tally);
+}
+
+/* True: the consumers' rate has changed, and the report is taken in. */
+static bool take_own(struct scale_response *response, struct scale_visit *here,
+                     const struct seen *seen)
+{
+    struct scale_value own = own_beside(response, seen->size.at[SCALE_HOST]);
+    struct scale_tally level;
+    bool is_new = compare(&response->own, &own, &seen->own, 1, &level);
+    if (is_new)
+        own_changed(response, here, &level);
+    else
+        add(&here->own, &seen->own);
+    return is_new;
+}
+
+static bool take_made(struct scale_response *response, struct scale_visit *here,
                       const struct seen *seen)
 {
-    struct scale_mean own = own_beside(response, seen->size.at[SCALE_HOST]);
-    struct scale_shift shift;
-    if (own.count <= 0) {
-        preprocess_watch_pause(&response->own);
-        return false;
+    struct scale_value made = made_of(response, here, seen->main);
+    struct scale_tally level;
+    bool is_new =
+        compare(&response->made, &made, &seen->made[seen->main], seen->size.at[seen->main], &level);
+    if (is_new)
+        made_changed(response, here, seen->main, &level);
+    for (enum scale_place place = SCALE_POOL; place < SCALE_PLACES; place++) {
+        if ((!is_new || place != seen->main) && is_rate(&seen->made[place]))
+            add(&here->made[place], &seen->made[place]);
     }
-    if (!preprocess_watch_add(&response->own, seen->own - own.ln, own.count, &shift))
-        return false;
-    own_changed(response, here, (struct scale_mean){own.ln + shift.by, shift.count});
-    return true;
+    return is_new;
 }
 
-static bool watch_made(struct scale_response *response, struct scale_visit *here,
+static void take_taken(struct scale_response *response, struct scale_visit *here,
                        const struct seen *seen)
 {
-    struct scale_mean made = here->made[seen->main];
-    struct scale_shift shift;
-    double ln = weir_ln(seen->made[seen->main]);
-    if (made.count <= 0) {
-        preprocess_watch_pause(&response->made);
-        return false;
+    struct scale_value taken = preprocess_response_taken(response, here);
+    struct scale_tally level;
+    (void)compare(&response->taken, &taken, &seen->taken, 1, &level); /* for the spread alone */
+    add(&here->taken, &seen->taken);
+}
+
+/* The first report is of a start, when nothing has got going: it counts until there is another of that size. */
+static void forget_start(struct scale_response *response, struct scale_visit *here)
+{
+    if (response->has_start && here->newest > 0) {
+        *here = (struct scale_visit){.size = here->size, .newest = here->newest};
+        response->has_start = false;
     }
-    if (!preprocess_watch_add(&response->made, ln - made.ln, made.count, &shift))
-        return false;
-    made_changed(response, here, seen->main, (struct scale_mean){made.ln + shift.by, shift.count});
-    return true;
-}
-
-static void add_made(struct scale_visit *here, const struct seen *seen, enum scale_place place)
-{
-    if (seen->made[place] > 0)
-        add(&here->made[place], weir_ln(seen->made[place]));
-}
-
-/* After a step down consumers live on what lies ready: what they get then, says nothing. */
-static void add_taken(struct scale_response *response, struct scale_visit *here,
-                      const struct seen *seen)
-{
-    struct scale_shift shift;
-    bool is_less =
-        response->reports > 0 && (response->last.at[SCALE_POOL] > seen->size.at[SCALE_POOL] ||
-                                  response->last.at[SCALE_HOST] > seen->size.at[SCALE_HOST]);
-    if (is_less)
-        return;
-    if (here->taken.count > 0)
-        preprocess_watch_add(&response->taken, seen->taken - here->taken.ln, here->taken.count,
-                             &shift);
-    else
-        preprocess_watch_pause(&response->taken);
-    add(&here->taken, seen->taken);
 }
 
 enum scale_news preprocess_response_add(struct scale_response *response,
                                         const struct scale_report *report)
 {
     struct seen seen;
+    bool made_is_new = false;
     if (!see(report, &seen))
         return SCALE_NOTHING;
+    bool is_first = response->reports == 0;
+    bool has_moved = !is_first && !is_same(&response->last, &seen.size);
+    bool is_steady = !seen.is_moving && !response->is_moving && !has_moved;
     struct scale_visit *here = visit_of(response, &seen.size);
-    bool own_is_new = watch_own(response, here, &seen);
-    bool made_is_new = watch_made(response, here, &seen);
-    if (!own_is_new)
-        add(&here->own, seen.own);
-    for (enum scale_place place = SCALE_POOL; place < SCALE_PLACES; place++) {
-        if (!made_is_new || place != seen.main)
-            add_made(here, &seen, place);
+    if (is_first)
+        add_begun(&seen);
+    else if (is_steady)
+        forget_start(response, here);
+    bool own_is_new = take_own(response, here, &seen);
+    if (is_steady) {
+        made_is_new = take_made(response, here, &seen);
+        take_taken(response, here, &seen);
     }
-    add_taken(response, here, &seen);
+    response->has_start |= is_first;
     response->last = seen.size;
+    response->is_moving = seen.is_moving;
     here->newest = ++response->reports;
     return own_is_new || made_is_new ? SCALE_CHANGED : SCALE_MORE;
 }
 
+/* Of the whole of all visits. */
 double preprocess_response_error(const struct scale_response *response)
 {
-    double made = 0, own = 0;
+    struct scale_tally made = {0}, own = {0};
+    double workers = 1;
     for (size_t i = 0; i < response->count; i++) {
         const struct scale_visit *visit = &response->visits[i];
-        made += fmax(visit->made[SCALE_POOL].count, visit->made[SCALE_HOST].count);
-        own += visit->own.count;
+        for (size_t place = 0; place < SCALE_PLACES; place++) {
+            workers = fmax(workers, visit->size.at[place]);
+            add(&made, &visit->made[place]);
+        }
+        add(&own, &visit->own);
     }
-    double of_made = mean_spread(&response->made, made), of_own = mean_spread(&response->own, own);
-    return sqrt(of_made * of_made + of_own * of_own);
+    struct scale_value of_made = value_of(&made, &response->made, workers);
+    struct scale_value of_own = value_of(&own, &response->own, 1);
+    return of_made.is_known && of_own.is_known ? sqrt(of_made.variance + of_own.variance) : 1;
 }
 
 /* ---- curves ---- */
@@ -312,13 +394,11 @@ static struct curve capacity_of(const struct scale_response *response, enum scal
     struct curve curve = {0};
     for (size_t i = 0; i < response->count; i++) {
         const struct scale_visit *visit = &response->visits[i];
-        const struct scale_mean *made = &visit->made[place];
-        struct scale_mean reach = reach_of(response, visit);
-        double error = mean_spread(&response->made, made->count);
-        if (reach.count > 0)
-            error = fmax(error, mean_spread(&response->taken, reach.count));
-        if (visit->size.at[place] > 0 && made->count > 0)
-            put(&curve, visit->size.at[place], made->ln + reach.ln, 1 / (error * error));
+        struct scale_value made = made_of(response, visit, place);
+        struct scale_value reach = reach_of(response, visit);
+        double variance = reach.is_known ? fmax(made.variance, reach.variance) : made.variance;
+        if (made.is_known && visit->size.at[place] > 0)
+            put(&curve, visit->size.at[place], made.ln + reach.ln, 1 / variance);
     }
     double mean = mean_of(&curve);
     multiply_out(&curve, is_flat(&curve, mean), mean);
@@ -394,13 +474,15 @@ bool preprocess_response_forecast(const struct scale_response *response,
     struct curve own = {0};
     for (size_t i = 0; i < response->count; i++) {
         const struct scale_visit *visit = &response->visits[i];
-        if (visit->own.count > 0)
-            put(&own, visit->size.at[SCALE_HOST], weir_exp(visit->own.ln), visit->own.count);
+        struct scale_value each = value_of(&visit->own, &response->own, 1);
+        if (each.is_known)
+            put(&own, visit->size.at[SCALE_HOST], weir_exp(each.ln), 1 / each.variance);
     }
     if (pool.count + host.count == 0 || own.count == 0)
         return false;
     ret_forecast->max =
         (struct scale_size){{table_max(max->at[SCALE_POOL]), table_max(max->at[SCALE_HOST])}};
+    ret_forecast->host_is_guessed = host.count == 0;
     tabulate(pool.count > 0 ? &pool : &host, capacity_at, ret_forecast->max.at[SCALE_POOL],
              ret_forecast->pool);
     tabulate(host.count > 0 ? &host : &pool, capacity_at, ret_forecast->max.at[SCALE_HOST],

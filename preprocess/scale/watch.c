@@ -23,45 +23,50 @@ void preprocess_watch_pause(struct scale_watch *watch)
     watch->has_last = false;
 }
 
-static void learn(struct scale_watch *watch, double residual)
+static void learn(struct scale_watch *watch, const struct scale_residual *residual)
 {
     double spread = preprocess_watch_spread(watch);
     if (watch->has_last) {
-        double difference = fmin(fabs(residual - watch->last), WILD * spread);
+        double difference = fmin(fabs(residual->by - watch->last), WILD * spread);
+        double counting = residual->counting + watch->last_counting;
+        double found = fmax(difference * difference - counting, 0) / 2;
         watch->seen = fmin(watch->seen + 1, SEEN_MAX);
-        watch->variance += (difference * difference / 2 - watch->variance) / watch->seen;
+        watch->variance += (found - watch->variance) / watch->seen;
     }
-    watch->last = residual;
+    watch->last = residual->by;
+    watch->last_counting = residual->counting;
     watch->has_last = true;
 }
 
 /* True: alarm. */
-static bool drifts(struct scale_drift *drift, double spreads, double residual)
+static bool drifts(struct scale_drift *drift, double spreads, const struct scale_tally *tally)
 {
     drift->sum += fmin(spreads, WILD) - SLACK;
     if (drift->sum <= 0) {
         *drift = (struct scale_drift){0};
         return false;
     }
-    if (spreads > CLEAR && spreads * drift->count > 2 * drift->spreads)
-        drift->total = drift->spreads = drift->count = 0; /* it begins here */
-    drift->total += residual;
+    if (spreads > CLEAR && spreads * drift->count > 2 * drift->spreads) /* it begins here */
+        *drift = (struct scale_drift){.sum = drift->sum};
     drift->spreads += spreads;
     drift->count++;
+    drift->tally.batches += tally->batches;
+    drift->tally.seconds += tally->seconds;
+    drift->tally.reports += tally->reports;
     return drift->sum > ALARM;
 }
 
-bool preprocess_watch_add(struct scale_watch *watch, double residual, double known,
-                          struct scale_shift *ret_shift)
+bool preprocess_watch_add(struct scale_watch *watch, const struct scale_residual *residual,
+                          const struct scale_tally *tally, struct scale_tally *ret_tally)
 {
-    double spreads = residual / (preprocess_watch_spread(watch) * sqrt(1 + 1 / fmax(known, 1)));
+    double spread = preprocess_watch_spread(watch);
+    double spreads = residual->by / sqrt(spread * spread + residual->counting + residual->level);
     learn(watch, residual);
-    bool is_up = drifts(&watch->up, spreads, residual);
-    bool is_down = drifts(&watch->down, -spreads, residual);
+    bool is_up = drifts(&watch->up, spreads, tally);
+    bool is_down = drifts(&watch->down, -spreads, tally);
     if (!is_up && !is_down)
         return false;
-    const struct scale_drift *drift = is_up ? &watch->up : &watch->down;
-    *ret_shift = (struct scale_shift){drift->total / drift->count, drift->count};
+    *ret_tally = is_up ? watch->up.tally : watch->down.tally;
     watch->up = watch->down = (struct scale_drift){0};
     return true;
 }

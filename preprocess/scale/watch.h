@@ -1,39 +1,47 @@
 /* A watch over a noisy level: its spread, and the moment at which it is no longer what it was. Pure.
  *
  * The spread is that of successive differences (von Neumann, "Distribution of the ratio of the mean square successive
- * difference to the variance", 1941), which a change of level hardly disturbs. A change is found by cumulative sums (Page,
- * "Continuous inspection schemes", Biometrika 1954). One wild value is no alarm: it takes two. */
+ * difference to the variance", 1941), which a change of level hardly disturbs. A change is found by cumulative sums
+ * (Page, "Continuous inspection schemes", Biometrika 1954). One wild value is no alarm: it takes two. */
 #ifndef WEIR_PREPROCESS_SCALE_WATCH_H
 #define WEIR_PREPROCESS_SCALE_WATCH_H
 
 #include <stdbool.h>
 
+/* Batches, and the time that they took. */
+struct scale_tally {
+    double batches, seconds;
+    double reports;
+};
+
 /* Sum of one direction since it was last zero. */
 struct scale_drift {
-    double sum;                   /* in spreads */
-    double total, spreads, count; /* of values since the change */
+    double sum; /* in spreads */
+    double spreads, count;
+    struct scale_tally tally; /* since the change, if it is one */
 };
 
 /* Zeroed knows nothing: a spread of 5 % is assumed, until values have shown theirs. */
 struct scale_watch {
     double variance, seen; /* of single values; differences seen */
-    double last;
+    double last, last_counting;
     bool has_last;
     struct scale_drift up, down;
 };
 
-/* Returns the standard deviation of a value. */
+/* A value against its expected level, as logarithms. */
+struct scale_residual {
+    double by;
+    double counting; /* variance for batches that are half done */
+    double level;    /* … of the level */
+};
+
+/* Returns the standard deviation of a value, but for counting. */
 double preprocess_watch_spread(const struct scale_watch *watch);
 /* Forgets the newest value: the next one is of another level. */
 void preprocess_watch_pause(struct scale_watch *watch);
-
-/* The new level, against the one that is left. */
-struct scale_shift {
-    double by;
-    double count; /* values that it is the mean of */
-};
-/* Takes in a value less its expected level, which is the mean of `known` values. True: the level has changed. */
-bool preprocess_watch_add(struct scale_watch *watch, double residual, double known,
-                          struct scale_shift *ret_shift);
+/* Takes in a value and what it is made of. True: the level has changed, and `*ret_tally` is the new one. */
+bool preprocess_watch_add(struct scale_watch *watch, const struct scale_residual *residual,
+                          const struct scale_tally *tally, struct scale_tally *ret_tally);
 
 #endif
