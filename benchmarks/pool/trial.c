@@ -51,7 +51,9 @@ static void go_on(const struct trial *trial, void *state, struct pool *pool,
     struct scale_size before = {{0}};
     size_t most = trial->reports_max > 0 ? trial->reports_max : TRIAL_STEPS_MAX;
     trial->policy->begin(state, &trial->setting, &decision);
+    pool->truth.start_s = 0; /* the first workers are there when a job starts */
     pool_order(pool, &decision.size);
+    pool->truth.start_s = trial->truth.start_s;
     while (course->count < most && pool->now_s < trial->span_s) {
         change_consumer(trial, pool, course);
         double discard = to_discard(trial, pool, &before, course->count == 0);
@@ -70,10 +72,6 @@ void trial_run(const struct trial *trial, uint64_t seed, struct trial_course *re
     WEIR_AUTO_FREE struct pool *pool = weir_calloc(1, sizeof(*pool));
     ret_course->count = ret_course->changed = 0;
     pool_begin(pool, &trial->truth, seed);
-    /* The first workers are there when a job starts. */
-    pool->truth.start_s = 0;
-    pool_order(pool, &trial->setting.min);
-    pool->truth.start_s = trial->truth.start_s;
     go_on(trial, state, pool, ret_course);
     ret_course->stall_s = pool->stall_s;
     ret_course->idle_s = pool->idle_s;
