@@ -6,8 +6,8 @@
  *      the time between them: beats do not come when spans begin and end.
  *   3  When a consumer begins again, its counters begin again as well: the span is thrown away.
  *   4  When the workers that serve the job are others, the span is thrown away, and another begins SPANS_SETTLE_MS
- *      later. If that happens again and again, the SPANS_THROWN_MAX-th span counts as it is: a pool in which workers die is
- *      scaled, too.
+ *      later. If that happens again and again, the SPANS_THROWN_MAX-th span counts as it is: a pool in which workers
+ *      die is scaled, too.
  *   5  A span in which nobody consumed, or of which a consumer has not been heard twice, is thrown away. */
 #ifndef WEIR_PREPROCESS_SCALE_SPANS_H
 #define WEIR_PREPROCESS_SCALE_SPANS_H

@@ -5,6 +5,7 @@
 #ifndef WEIR_TESTS_SIMULATION_DELIVERY_LAB_H
 #define WEIR_TESTS_SIMULATION_DELIVERY_LAB_H
 
+#include "core/base/memory.h"
 #include "core/wire/delivery.h"
 #include "preprocess/order/geometry.h"
 #include "tests/simulation/world.h"
@@ -22,7 +23,7 @@ enum {
 };
 
 /* Actor numbers, in the order they are added. */
-enum { LAB_STORAGE, LAB_DISPATCHER, LAB_CHAOS, LAB_FIRST_TRAINER };
+enum { LAB_STORAGE, LAB_DISPATCHER, LAB_CHAOS, LAB_POOL, LAB_FIRST_TRAINER };
 
 /* Drawn from the seed. */
 struct lab_plan {
@@ -42,6 +43,7 @@ struct lab_plan {
     int64_t chaos_ms;            /* mean time between two disasters */
     uint32_t disasters;          /* how many in all */
     uint32_t erasures;
+    int64_t resize_ms; /* mean time until another worker is to end; 0: none is */
     int64_t sample_ms; /* that making a sample takes, during which a worker does nothing else … */
     int64_t slow_ms;   /* … and one in LAB_SLOW_EVERY */
 };
@@ -90,6 +92,7 @@ struct lab {
     bool twin_awake;
     struct lab_job jobs[LAB_JOBS_MAX];
     uint64_t kills, replayed, lost, duplicated;
+    uint64_t drained;     /* workers that were told to end, and ended once they held nothing */
     uint64_t made, taken; /* batches that workers have made, and found made for another job */
 };
 
@@ -116,6 +119,10 @@ void *lab_add_dispatcher(struct lab *lab);
 void *lab_add_worker(struct lab *lab, size_t index);
 void *lab_add_trainer(struct lab *lab, size_t index); /* rank by rank, job by job; last the twin */
 void *lab_add_chaos(struct lab *lab);
+void *lab_add_pool(struct lab *lab);
+
+/* Returns the name by which the dispatcher knows a worker, in the arena. */
+const char *lab_worker_name(size_t worker, struct weir_arena *arena);
 
 /* The audit of each finished job must say what its ledger says. */
 void lab_dispatcher_check_audits(void *dispatcher);

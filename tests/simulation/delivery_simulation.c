@@ -5,7 +5,8 @@
  *     delivery_simulation                 700 seeds
  *     delivery_simulation --seeds 100000  more
  *     delivery_simulation --seed 4711     one, with its plan printed
- *     delivery_simulation --slow          what samples that take much longer than others cost */
+ *     delivery_simulation --slow          what samples that take much longer than others cost
+ *     delivery_simulation --drain         nothing is made twice by a pool that shrinks and grows */
 #include "tests/simulation/delivery_lab.h"
 
 #include "core/base/memory.h"
@@ -15,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEEDS = 700, SLOW_SEEDS = 5, PATIENCE_MS = 30 * 60 * 1000 };
+enum { SEEDS = 700, SLOW_SEEDS = 5, DRAIN_SEEDS = 20, PATIENCE_MS = 30 * 60 * 1000 };
 
 void lab_check(const struct lab *lab, bool holds, const char *format, ...)
 {
@@ -86,6 +87,8 @@ static struct lab_plan draw_plan(uint64_t seed)
     plan.shared_bytes = LAB_BATCH_BYTES * weir_rng_below(&rng, 100);
     for (size_t i = 1; i < plan.jobs; i++)
         plan.begin_ms[i] = (int64_t)weir_rng_below(&rng, 2) * (int64_t)weir_rng_below(&rng, 8000);
+    if (weir_rng_below(&rng, 2) == 0)
+        plan.resize_ms = 200 + (int64_t)weir_rng_below(&rng, 3000);
     return plan;
 }
 
@@ -105,14 +108,15 @@ static void print_plan(const struct lab *lab)
     printf(
         "seed %llu: %zu equal jobs, %s, %u ranks%s, %llu samples x %u epochs in batches of %u, "
         "groups of %u, %zu workers, %s, "
-        "window %llu B, loss %u doubling %u per mille, delay <= %lld ms, %u disasters, %u erasures\n",
+        "window %llu B, loss %u doubling %u per mille, delay <= %lld ms, %u disasters, %u erasures, "
+        "a worker ends every %lld ms\n",
         (unsigned long long)lab->seed, plan->jobs, MODES[plan->delivery], plan->geometry.ranks,
         plan->twin_of < LAB_RANKS_MAX ? ", one of them twice" : "",
         (unsigned long long)plan->geometry.samples, plan->geometry.epochs,
         plan->geometry.batch_samples, plan->geometry.group_batches, plan->workers,
         plan->deterministic ? "deterministic" : "relaxed", (unsigned long long)plan->window_bytes,
         plan->weather.lost, plan->weather.doubled, (long long)plan->weather.delay_max_ms,
-        plan->disasters, plan->erasures);
+        plan->disasters, plan->erasures, (long long)plan->resize_ms);
 }
 
 static bool is_trained(const struct lab *lab)
@@ -140,7 +144,7 @@ static int64_t simulate(uint64_t seed, const struct lab_plan *plan, bool loud, s
     if (loud)
         print_plan(lab);
     void *actors[WORLD_ACTORS_MAX] = {lab_add_storage(lab), lab_add_dispatcher(lab),
-                                      lab_add_chaos(lab)};
+                                      lab_add_chaos(lab), lab_add_pool(lab)};
     for (size_t i = 0; i < lab_trainers(&lab->plan); i++)
         actors[LAB_FIRST_TRAINER + i] = lab_add_trainer(lab, i);
     for (size_t i = 0; i < lab->plan.workers; i++)
@@ -206,6 +210,40 @@ static int slow_samples(struct lab *lab)
     return 0;
 }
 
+/* A calm world, in which workers do nothing but end and come back: each batch is made once, and once alone. */
+static int draining(struct lab *lab)
+{
+    uint64_t drained = 0;
+    for (uint64_t seed = 1; seed <= DRAIN_SEEDS; seed++) {
+        const struct lab_plan plan = {
+            .geometry = preprocess_geometry_plan(LAB_SAMPLES_MAX, LAB_EPOCHS_MAX, 2,
+                                                 PREPROCESS_LAST_SHORT, 1 + seed % 4),
+            .weather = {.delay_max_ms = 2},
+            .jobs = 1,
+            .workers = LAB_WORKERS_MAX,
+            .deterministic = seed % 2 == 0,
+            .twin_of = LAB_RANKS_MAX,
+            .window_bytes = (uint64_t)LAB_BATCH_BYTES * 8,
+            .checkpoint_batches = 20,
+            .resize_ms = 400,
+            .sample_ms = 20,
+            .slow_ms = 20,
+        };
+        (void)simulate(seed, &plan, false, lab);
+        drained += lab->drained;
+        if (lab->made == preprocess_batches(&plan.geometry) && lab->replayed == 0)
+            continue;
+        printf("seed %llu: %llu batches were made of %llu, %llu samples replayed\n",
+               (unsigned long long)seed, (unsigned long long)lab->made,
+               (unsigned long long)preprocess_batches(&plan.geometry),
+               (unsigned long long)lab->replayed);
+        return 1;
+    }
+    printf("%d seeds: %llu workers drained, every batch made once\n", DRAIN_SEEDS,
+           (unsigned long long)drained);
+    return drained < DRAIN_SEEDS;
+}
+
 static uint64_t number(int argc, char **argv, const char *option, uint64_t otherwise)
 {
     for (int i = 1; i + 1 < argc; i++)
@@ -225,8 +263,10 @@ int main(int argc, char **argv)
     }
     if (argc == 2 && strcmp(argv[1], "--slow") == 0)
         return slow_samples(&lab);
+    if (argc == 2 && strcmp(argv[1], "--drain") == 0)
+        return draining(&lab);
     uint64_t seeds = number(argc, argv, "--seeds", SEEDS), kills = 0, replayed = 0, forced = 0;
-    uint64_t lost = 0, duplicated = 0, made = 0, taken = 0;
+    uint64_t lost = 0, duplicated = 0, made = 0, taken = 0, drained = 0;
     for (seed = 1; seed <= seeds; seed++) {
         struct lab_plan plan = draw_plan(seed);
         (void)simulate(seed, &plan, false, &lab);
@@ -237,12 +277,14 @@ int main(int argc, char **argv)
         duplicated += lab.duplicated;
         made += lab.made;
         taken += lab.taken;
+        drained += lab.drained;
     }
     printf(
         "%llu seeds: %llu kills, %llu samples replayed, %llu lost at most once, %llu duplicated at least once, "
-        "%llu erasure epochs in force, %llu batches made and %llu found made, every audit true\n",
+        "%llu erasure epochs in force, %llu batches made and %llu found made, "
+        "%llu workers drained, every audit true\n",
         (unsigned long long)seeds, (unsigned long long)kills, (unsigned long long)replayed,
         (unsigned long long)lost, (unsigned long long)duplicated, (unsigned long long)forced,
-        (unsigned long long)made, (unsigned long long)taken);
+        (unsigned long long)made, (unsigned long long)taken, (unsigned long long)drained);
     return 0;
 }

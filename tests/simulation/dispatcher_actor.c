@@ -1,5 +1,6 @@
 /* The dispatcher in the simulated world: the record and the incarnation are durable, leases are not. */
 #include "preprocess/dispatcher/leasing.h"
+#include "preprocess/dispatcher/scaling.h"
 
 #include "core/base/memory.h"
 #include "tests/simulation/delivery_lab.h"
@@ -18,6 +19,7 @@ struct dispatcher_actor {
     struct shares shares;
     struct shares_account *account;
     struct productions productions;
+    struct scaling scaling; /* its drains */
 };
 
 static struct dispatcher_about about_of(const struct lab *lab, size_t job)
@@ -51,6 +53,7 @@ static void stop(void *self)
     preprocess_productions_fini(&actor->productions);
     preprocess_shares_fini(&actor->shares);
     preprocess_pool_fini(&actor->pool);
+    preprocess_scaling_fini(&actor->scaling);
 }
 
 /* A process that stood still, and knows of an old state alone, may open a finished job again: then whoever starts the
@@ -221,6 +224,11 @@ static void visit_job(struct dispatcher_actor *actor, struct dispatcher_job *job
     preprocess_leasing_visit(leasing, job, actor->account, true);
 }
 
+const char *lab_worker_name(size_t worker, struct weir_arena *arena)
+{
+    return weir_arena_format(arena, "worker-%zu", worker);
+}
+
 /* Notes the beat; returns the worker's slot, or -1: it is of an earlier life. */
 static int hear(struct dispatcher_actor *actor, size_t from, const struct msg_worker_beat *beat,
                 int64_t now_ms)
@@ -228,7 +236,12 @@ static int hear(struct dispatcher_actor *actor, size_t from, const struct msg_wo
     bool is_known;
     WEIR_AUTO_FREE char *name = weir_format("worker-%zu", world_actor_of(from));
     struct pool_beat heard = {.name = name, .endpoint = "", .session = beat->session};
-    return preprocess_pool_hear(&actor->pool, &heard, now_ms, &is_known);
+    int slot = preprocess_pool_hear(&actor->pool, &heard, now_ms, &is_known);
+    if (slot < 0)
+        return slot;
+    actor->pool.worker[slot].leases = (uint32_t)beat->groups.count;
+    actor->pool.worker[slot].drains = preprocess_scaling_drains(&actor->scaling, name);
+    return slot;
 }
 
 static void on_worker_beat(struct dispatcher_actor *actor, size_t from,
@@ -247,6 +260,7 @@ static void on_worker_beat(struct dispatcher_actor *actor, size_t from,
                               .jobs = jobs};
     if (slot < 0)
         return;
+    leasing.visit.drains = actor->pool.worker[slot].drains;
     for (size_t i = 0; i < actor->lab->plan.jobs; i++)
         visit_job(actor, &actor->jobs[i], beat, &leasing);
     preprocess_leasing_give(&leasing);
@@ -262,7 +276,8 @@ static void on_worker_beat(struct dispatcher_actor *actor, size_t from,
                                        .fences = {orders.fences, orders.count},
                                        .sessions = {orders.sessions, orders.count},
                                        .known = true,
-                                       .ranks = {orders.ranks, orders.count}};
+                                       .ranks = {orders.ranks, orders.count},
+                                       .drains = leasing.visit.drains};
     reply(actor, from, MSG_worker_orders, &answer, payload);
 }
 
@@ -273,6 +288,36 @@ static void on_worker_leave(struct dispatcher_actor *actor, size_t from,
     int slot = preprocess_pool_leave(&actor->pool, name, leave->session);
     for (size_t i = 0; slot >= 0 && i < actor->lab->plan.jobs; i++)
         preprocess_job_worker_leave(&actor->jobs[i], (uint32_t)slot, leave->session);
+}
+
+static bool is_drained(const struct dispatcher_actor *actor, const char *name)
+{
+    int64_t now_ms = world_now(actor->lab->world);
+    int slot = preprocess_pool_slot(&actor->pool, name);
+    if (slot < 0 || !preprocess_pool_is_heard(&actor->pool, (size_t)slot, now_ms))
+        return true;
+    const struct pool_worker *worker = &actor->pool.worker[slot];
+    bool holds = worker->leases > 0;
+    for (size_t i = 0; i < actor->lab->plan.jobs; i++)
+        holds |= preprocess_job_holds(&actor->jobs[i], (uint32_t)slot, worker->session, now_ms);
+    return !holds;
+}
+
+static void on_pool_order(struct dispatcher_actor *actor, size_t from,
+                          const struct msg_pool_order *order, struct weir_bytes payload)
+{
+    struct weir_error err;
+    const char *names[LAB_WORKERS_MAX];
+    size_t count = 0;
+    weir_require(preprocess_scaling_order(&actor->scaling, order, &err) == WEIR_OK);
+    for (size_t i = 0; i < actor->pool.count; i++)
+        actor->pool.worker[i].drains =
+            preprocess_scaling_drains(&actor->scaling, actor->pool.worker[i].name);
+    for (size_t i = 0; i < order->drains.count; i++) {
+        if (is_drained(actor, order->drains.at[i]))
+            names[count++] = order->drains.at[i];
+    }
+    reply(actor, from, MSG_pool_is, &(struct msg_pool_is){.drained = {names, count}}, payload);
 }
 
 static void receive(void *self, size_t from, enum weir_message type, const void *message,
@@ -288,6 +333,8 @@ static void receive(void *self, size_t from, enum weir_message type, const void 
         on_worker_beat(self, from, message, payload);
     else if (type == MSG_worker_leave)
         on_worker_leave(self, from, message);
+    else if (type == MSG_pool_order)
+        on_pool_order(self, from, message, payload);
 }
 
 static uint64_t expected_behind(const struct lab_plan *plan, uint32_t rank,
