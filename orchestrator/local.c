@@ -383,6 +383,7 @@ static void attach_monitor(const struct local *local)
         .context = &orch->context,
         .runs = &orch->runs,
         .pipelines = &orch->pipelines,
+        .pool = orch->pool,
         .postgres = orchestrator_platform_postgres(local->platform),
         .started_ms = orch->topics.started_ms,
     };

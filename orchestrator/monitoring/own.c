@@ -2,6 +2,7 @@
 #include "orchestrator/monitoring/parts.h"
 
 #include "core/base/clock.h"
+#include "orchestrator/pool/pool.h"
 #include "orchestrator/runs/tally.h"
 #include "orchestrator/sharing/arbiter.h"
 
@@ -28,9 +29,11 @@ static size_t kind_size(const char *name)
     return size;
 }
 
-/* NULL: there is no room. */
+/* Workers beside the trainers are workers, too. NULL: there is no room. */
 static struct process_kind *find_kind(struct process_kind *kinds, size_t *count, const char *name)
 {
+    if (strncmp(name, "host-", sizeof("host-") - 1) == 0)
+        name = "worker";
     size_t size = kind_size(name);
     for (size_t i = 0; i < *count; i++)
         if (strncmp(kinds[i].name, name, size) == 0 && kinds[i].name[size] == '\0')
@@ -63,6 +66,61 @@ static void add_processes(const struct orchestrator_supervisor *supervisor, stru
         FIGURE(figures, service_processes, kinds[i].running, kinds[i].name);
         FIGURE(figures, service_restarts, kinds[i].restarts, kinds[i].name);
     }
+}
+
+/* ---- the pool ---- */
+
+static void add_members(const struct pool_members *members, struct figures *figures)
+{
+    unsigned counts[POOL_PLACES][POOL_STATES] = {0};
+    for (size_t i = 0; i < members->count; i++)
+        counts[members->at[i].place][members->at[i].state]++;
+    for (int place = 0; place < POOL_PLACES; place++)
+        for (int state = 0; state < POOL_STATES; state++)
+            FIGURE(figures, pool_workers, counts[place][state], ORCHESTRATOR_POOL_PLACES[place],
+                   ORCHESTRATOR_POOL_STATES[state]);
+}
+
+/* Runs of a pipeline together; those that nothing is known of yet are left out. */
+static double needed(const struct monitor_origins *origins, const struct msg_pool_is *advice,
+                     int64_t pipeline, bool *ret_is_known)
+{
+    uint64_t permille = 0;
+    *ret_is_known = false;
+    for (size_t i = 0; i < advice->jobs.count && i < advice->needs.count; i++) {
+        bool is_its =
+            orchestrator_run_pipeline(origins->runs, (int64_t)advice->jobs.at[i]) == pipeline;
+        permille += is_its ? advice->needs.at[i] : 0;
+        *ret_is_known = *ret_is_known || is_its;
+    }
+    return (double)permille / 1000;
+}
+
+static void add_needs(const struct monitor_origins *origins, const struct msg_pool_is *advice,
+                      struct figures *figures)
+{
+    for (const struct pipeline *p = origins->pipelines->first; p != NULL;
+         p = orchestrator_pipeline_next(p)) {
+        bool is_known;
+        double workers = needed(origins, advice, orchestrator_pipeline_id(p), &is_known);
+        if (is_known)
+            FIGURE(figures, pipeline_needed, workers, orchestrator_pipeline_config(p)->name);
+    }
+}
+
+static void add_pool(const struct monitor_origins *origins, struct figures *figures)
+{
+    const struct pool_shown shown = orchestrator_pool_shown(origins->pool);
+    const uint32_t max[POOL_PLACES] = {
+        [POOL_PLACE_POOL] = shown.bounds->max, [POOL_PLACE_HOST] = shown.bounds->host_max};
+    FIGURE(figures, pool_min, shown.bounds->min, NULL);
+    for (int place = 0; place < POOL_PLACES; place++) {
+        FIGURE(figures, pool_target, shown.standing->targets[place],
+               ORCHESTRATOR_POOL_PLACES[place]);
+        FIGURE(figures, pool_max, max[place], ORCHESTRATOR_POOL_PLACES[place]);
+    }
+    add_members(shown.members, figures);
+    add_needs(origins, shown.advice, figures);
 }
 
 /* ---- pipelines and their runs ---- */
@@ -132,4 +190,6 @@ void orchestrator_monitor_own(const struct monitor_origins *origins,
     FIGURE(figures, cache_limit, origins->context->cache_bytes, NULL);
     add_pipelines(origins, figures);
     add_slots(origins->runs->arbiter, figures);
+    if (origins->pool != NULL)
+        add_pool(origins, figures);
 }

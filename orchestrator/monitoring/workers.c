@@ -1,7 +1,10 @@
 /* The pool as the dispatcher knows it: workers by place, and the work on each run, counted for its pipeline. */
 #include "orchestrator/monitoring/parts.h"
 
+#include "orchestrator/pool/members.h"
 #include "orchestrator/runs/run.h"
+
+#include <string.h>
 
 #define PER_MILLE 1000.0
 
@@ -16,16 +19,28 @@ static bool is_whole(const struct msg_workers_are *pool)
            pool->job_batches.count == jobs && pool->pipeline_workers.count == pool->pipelines.count;
 }
 
+/* Their names begin so (pool/members.h). */
+static enum pool_place place_of(const char *worker)
+{
+    static const char HOST[] = "host-";
+    return strncmp(worker, HOST, sizeof(HOST) - 1) == 0 ? POOL_PLACE_HOST : POOL_PLACE_POOL;
+}
+
 static void add_workers(const struct msg_workers_are *pool, struct figures *figures)
 {
-    uint64_t leases = 0, queued = 0;
+    uint64_t workers[POOL_PLACES] = {0}, leases[POOL_PLACES] = {0}, queued[POOL_PLACES] = {0};
     for (size_t i = 0; i < pool->workers.count; i++) {
-        leases += pool->leases.at[i];
-        queued += pool->queued.at[i];
+        enum pool_place place = place_of(pool->workers.at[i]);
+        workers[place]++;
+        leases[place] += pool->leases.at[i];
+        queued[place] += pool->queued.at[i];
     }
-    FIGURE(figures, workers, pool->workers.count, "pool");
-    FIGURE(figures, worker_leases, leases, "pool");
-    FIGURE(figures, batches_queued, queued, "pool");
+    for (int place = 0; place < POOL_PLACES; place++) {
+        const char *name = ORCHESTRATOR_POOL_PLACES[place];
+        FIGURE(figures, workers, workers[place], name);
+        FIGURE(figures, worker_leases, leases[place], name);
+        FIGURE(figures, batches_queued, queued[place], name);
+    }
 }
 
 static const char *name_of(const struct monitor_part *part, int64_t pipeline)
