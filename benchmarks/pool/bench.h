@@ -1,8 +1,9 @@
-/* State shared by the figures of the pool benchmark. All of them but the real ones are simulated. */
+/* State shared by the figures of the pool benchmark: those of simulated pools, and those of real ones. */
 #ifndef BENCHMARKS_POOL_BENCH_H
 #define BENCHMARKS_POOL_BENCH_H
 
 #include "benchmarks/harness.h"
+#include "benchmarks/pool/real.h"
 #include "benchmarks/pool/trial.h"
 
 /* Policies that are compared; the first one is ours. */
@@ -21,7 +22,8 @@ struct pool_entry {
     const char *section; /* as it would be written in a pipeline */
     double report_s, report_batches;
     double discard_start, discard_change; /* batches that are not reported */
-    bool ends_at_start;                   /* a report ends when a worker has started */
+    enum pool_start_rule on_start;
+    double settle_s;
     struct cfg_opened opened;
 };
 
@@ -40,6 +42,8 @@ struct pool_bench {
     struct pool_entry entries[POOL_CONTENDERS];
     struct pool_outcome outcomes[POOL_CONTENDERS][POOL_NEEDS][POOL_NOISES];
     struct trial_course course;
+    struct real real;
+    struct real_run one, many; /* the newest runs of real pools */
 };
 
 /* A trial of an entry in a pool of workers; the truth's report length is the entry's. */
@@ -60,5 +64,12 @@ bench_side_fn cachew_on_resnet50, pecan_on_resnet50, cachew_on_retinanet, pecan_
     one_worker;
 bench_side_fn dollars_resnet50, dollars_retinanet, dollars_drawn;
 bench_side_fn pecan_dollars_resnet50, pecan_dollars_retinanet, pecan_dollars_drawn;
+
+/* figures_real.c */
+enum weir_status prepare_real_2(void *state, struct weir_error *err);
+enum weir_status prepare_real_4(void *state, struct weir_error *err);
+enum weir_status prepare_real_8(void *state, struct weir_error *err);
+enum weir_status prepare_real_16(void *state, struct weir_error *err);
+bench_side_fn waiting_many, waiting_one, computing_many, computing_one;
 
 #endif

@@ -44,7 +44,8 @@ struct trial pool_trial(const struct pool_entry *entry, const struct scale_setti
     trial.setting.options = entry->opened.options;
     trial.truth.report_s = entry->report_s;
     trial.truth.report_batches = entry->report_batches;
-    trial.truth.ends_at_start = entry->ends_at_start;
+    trial.truth.on_start = entry->on_start;
+    trial.truth.settle_s = entry->settle_s;
     return trial;
 }
 

@@ -1,4 +1,4 @@
-/* bench_pool: policies that size a pool of workers (C15, C18): simulated pools. */
+/* bench_pool: policies that size a pool of workers (C15, C18): simulated pools, and what real ones make. */
 #include "benchmarks/pool/bench.h"
 
 #include "core/base/memory.h"
@@ -11,28 +11,33 @@ enum { SEEDS = 100 };
 /* Ours has a report each 2 s, or each 100 batches if that is sooner. Cachew and Pecan have one in 500 batches and
  * discard 150 after each change, 200 at the start. Workers of tf.data service report each 30 s. */
 static const struct pool_entry ENTRIES[POOL_CONTENDERS] = {
-    [POOL_RATES] = {.name = "rates", .section = "rates", .report_s = 2, .report_batches = 100},
+    [POOL_RATES] = {.name = "rates",
+                    .section = "rates",
+                    .report_s = 2,
+                    .report_batches = 100,
+                    .on_start = POOL_THROWN,
+                    .settle_s = 1},
     [POOL_CACHEW_7] = {.name = "cachew 7 %",
                        .section = "cachew",
                        .report_s = INFINITY,
                        .report_batches = 500,
                        .discard_start = 200,
                        .discard_change = 150,
-                       .ends_at_start = true},
+                       .on_start = POOL_ENDS},
     [POOL_CACHEW_3] = {.name = "cachew 3 %",
                        .section = "{policy: cachew, threshold_up: 0.03}",
                        .report_s = INFINITY,
                        .report_batches = 500,
                        .discard_start = 200,
                        .discard_change = 150,
-                       .ends_at_start = true},
+                       .on_start = POOL_ENDS},
     [POOL_PECAN] = {.name = "pecan",
                     .section = "pecan",
                     .report_s = INFINITY,
                     .report_batches = 500,
                     .discard_start = 200,
                     .discard_change = 150,
-                    .ends_at_start = true},
+                    .on_start = POOL_ENDS},
     [POOL_TFDATA] = {.name = "tfdata",
                      .section = "tfdata",
                      .report_s = 30,
@@ -57,6 +62,7 @@ static void close_pool(void *state)
         return;
     for (size_t i = 0; i < POOL_CONTENDERS; i++)
         free(bench->entries[i].opened.memory);
+    real_fini(&bench->real);
     free(bench);
 }
 
@@ -65,7 +71,8 @@ static enum weir_status open_pool(const char *directory, double scale, void **re
 {
     struct pool_bench *bench = weir_calloc(1, sizeof(*bench));
     enum weir_status status = WEIR_OK;
-    (void)directory;
+    bench->real = (struct real){.directory = directory, .scale = scale};
+    real_allow_program();
     bench->seeds = (size_t)fmax(1, SEEDS * scale);
     for (size_t i = 0; i < POOL_CONTENDERS && status == WEIR_OK; i++) {
         bench->entries[i] = ENTRIES[i];
@@ -92,6 +99,12 @@ static enum weir_status open_pool(const char *directory, double scale, void **re
      .against = "the best of cachew, pecan, tfdata: stall and idle workers of the first hour, in dollars, simulated", \
      .unit = "1/dollars", .bar = 2, .runs_max = 1,                                                                   \
      .prepare = prepare_settle, .ours = regret_##N, .theirs = regret_best_##N}
+
+#define REAL(JOB, N, WHAT)                                                                                           \
+    {.name = "pool.real." #JOB "." #N,                                                                               \
+     .against = #N " times one worker; real workers that " WHAT,                                                     \
+     .unit = "batches/s", .bar = 0.9, .runs_max = 3,                                                                 \
+     .prepare = prepare_real_##N, .ours = JOB##_many, .theirs = JOB##_one}
 
 static const struct bench_figure FIGURES[] = {
     KNEE(8), KNEE(16), KNEE(24), KNEE(32),
@@ -125,6 +138,11 @@ static const struct bench_figure FIGURES[] = {
     {.name = "pool.dollars.drawn.simulated",
      .against = "an epoch at pecan's end; ours after 8 reports, 5 % noise, median of 100 drawn curves, simulated",
      .unit = "pecan's", .bar = 1, .runs_max = 1, .ours = dollars_drawn, .theirs = pecan_dollars_drawn},
+    REAL(computing, 2, "decode pictures, which is CPU time: a worker for each of two cores"),
+    REAL(waiting, 2, "wait for a program that sleeps 31 ms a batch: latency, no CPU time"),
+    REAL(waiting, 4, "the same"),
+    REAL(waiting, 8, "the same"),
+    REAL(waiting, 16, "the same"),
 };
 // clang-format on
 

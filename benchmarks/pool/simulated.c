@@ -57,6 +57,7 @@ void pool_begin(struct pool *pool, const struct pool_truth *truth, uint64_t seed
 static void change(struct pool *pool)
 {
     pool->dip_until_s = pool->now_s + pool->truth.dip_s;
+    pool->settled_s = pool->now_s + pool->truth.settle_s;
 }
 
 static void start_one(struct pool *pool, enum scale_place place)
@@ -256,25 +257,48 @@ static size_t gather_makers(struct pool *pool)
 
 static void begin_report(struct pool *pool)
 {
+    (void)begin_work(pool);
     memset(pool->by_place, 0, sizeof(pool->by_place));
     pool->taker = (struct scale_taker){0};
-    pool->is_cut = false;
     draw_noise(pool);
-    (void)begin_work(pool);
+}
+
+/* Runs until then, or until so many batches are taken. False: it was cut short, as a worker has started. */
+static bool advance(struct pool *pool, double end_s, double end_taken)
+{
+    bool is_cut = false;
+    while (!is_cut && pool->now_s < end_s - 1e-9 && pool->taken < end_taken - 1e-9) {
+        struct flow flow = flow_now(pool);
+        pass(pool, &flow, until_event(pool, &flow, end_s, end_taken));
+        is_cut = begin_work(pool) && pool->truth.on_start != POOL_GOES_ON;
+    }
+    return !is_cut;
+}
+
+/* False: it is no report. */
+static bool run_span(struct pool *pool, double *ret_begun_s, double *ret_begun)
+{
+    begin_report(pool);
+    if (pool->truth.on_start == POOL_THROWN && !advance(pool, pool->settled_s, DBL_MAX))
+        return false;
+    begin_report(pool);
+    *ret_begun_s = pool->now_s;
+    *ret_begun = floor(pool->taken);
+    double end_taken = *ret_begun + pool->truth.report_batches;
+    bool is_whole = advance(pool, pool->now_s + pool->truth.report_s, end_taken);
+    pool->taken = pool->taken > end_taken - 1e-9 ? end_taken : pool->taken;
+    pool->is_cut = !is_whole;
+    return is_whole || pool->truth.on_start != POOL_THROWN;
 }
 
 struct scale_report pool_run(struct pool *pool)
 {
-    double begun_s = pool->now_s, begun = floor(pool->taken);
-    double end_s = begun_s + pool->truth.report_s, end_taken = begun + pool->truth.report_batches;
-    begin_report(pool);
-    const struct scale_size served = pool->serving;
-    while (!pool->is_cut && pool->now_s < end_s - 1e-9 && pool->taken < end_taken - 1e-9) {
-        struct flow flow = flow_now(pool);
-        pass(pool, &flow, until_event(pool, &flow, end_s, end_taken));
-        pool->is_cut = begin_work(pool) && pool->truth.ends_at_start;
-    }
-    pool->taken = pool->taken > end_taken - 1e-9 ? end_taken : pool->taken;
+    double begun_s, begun;
+    struct scale_size served;
+    do {
+        (void)begin_work(pool);
+        served = pool->serving;
+    } while (!run_span(pool, &begun_s, &begun));
     pool->taker.batches = floor(pool->taken) - begun;
     pool->taker.queued /= pool->now_s - begun_s;
     return (struct scale_report){

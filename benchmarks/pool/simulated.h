@@ -31,6 +31,13 @@ typedef void pool_rates_fn(const void *owner, const uint32_t workers[SCALE_PLACE
 /* Batches a second of a job with so many workers, where neither they nor the consumer are busy all the time. */
 typedef double pool_joint_fn(const void *owner, const uint32_t workers[SCALE_PLACES]);
 
+/* A report in which a worker has started. */
+enum pool_start_rule {
+    POOL_GOES_ON, /* as the gauge of tf.data service */
+    POOL_ENDS,    /* then, as Cachew's client counts */
+    POOL_THROWN, /* away, as by the dispatcher: the next one begins when the workers have been the same for a while */
+};
+
 struct pool_truth {
     pool_rates_fn *rates;
     pool_joint_fn *joint; /* NULL: whichever of the two is slower is busy all the time */
@@ -44,7 +51,8 @@ struct pool_truth {
                         * report: standard deviation of its logarithm */
     double report_s;       /* a report ends after so long … */
     double report_batches; /* … or so many batches */
-    bool ends_at_start;    /* … or when a worker has started, as Cachew's client counts */
+    enum pool_start_rule on_start;
+    double settle_s; /* POOL_THROWN: after a change, before the next report begins */
 };
 
 /* Workers that have been ordered and do not work yet. */
@@ -56,7 +64,7 @@ struct pool_start {
 struct pool {
     struct pool_truth truth; /* what the consumer needs may be changed between two reports */
     struct weir_rng rng;
-    double now_s, dip_until_s;
+    double now_s, dip_until_s, settled_s;
     struct scale_size serving, ordered;
     struct pool_start starts[2 * POOL_WORKERS_MAX];
     size_t start_count;
