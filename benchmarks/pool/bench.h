@@ -70,6 +70,8 @@ enum weir_status prepare_real_2(void *state, struct weir_error *err);
 enum weir_status prepare_real_4(void *state, struct weir_error *err);
 enum weir_status prepare_real_8(void *state, struct weir_error *err);
 enum weir_status prepare_real_16(void *state, struct weir_error *err);
-bench_side_fn waiting_many, waiting_one, computing_many, computing_one;
+bench_side_fn waiting_many, waiting_one, waiting_measured, waiting_foretold;
+bench_side_fn computing_many, computing_one, computing_measured, computing_foretold;
+bench_side_fn speedup_foretold, speedup_published;
 
 #endif

@@ -111,9 +111,9 @@ void real_fini(struct real *real)
 
 /* ---- measuring ---- */
 
-static int64_t cpu_ns_of(const struct real_pool *pool)
+static double seconds_since(int64_t before_ns, int64_t now_ns)
 {
-    return rig_workers_cpu_ns(pool->rig, pool->workers) + weir_cpu_ns();
+    return (double)(now_ns - before_ns) / 1e9;
 }
 
 /* All workers begin at once, and their first batches come at once: those are not counted. */
@@ -122,14 +122,20 @@ enum weir_status real_measure(struct real_pool *pool, enum real_job job, struct 
 {
     struct workload_run run = {.job = ++pool->jobs};
     struct workload *work = &pool->work[job];
-    int64_t before_ns = cpu_ns_of(pool);
+    int64_t workers_ns = rig_workers_cpu_ns(pool->rig, pool->workers), taker_ns = weir_cpu_ns();
     enum weir_status status = workload_run_there(work, pool->rig, &run, err);
     if (status == WEIR_OK)
         status = workload_check(work, &run.tally, err);
     if (status != WEIR_OK)
         return status;
     double batches = (double)run.tally.batches;
-    ret_run->rate = (batches - pool->workers) / (run.seconds - run.first_s);
-    ret_run->batch_cpu_s = (double)(cpu_ns_of(pool) - before_ns) / 1e9 / batches;
+    *ret_run = (struct real_run){
+        .job = job,
+        .workers = pool->workers,
+        .rate = (batches - pool->workers) / (run.seconds - run.first_s),
+        .worker_cpu_s =
+            seconds_since(workers_ns, rig_workers_cpu_ns(pool->rig, pool->workers)) / batches,
+        .taker_cpu_s = seconds_since(taker_ns, weir_cpu_ns()) / batches,
+    };
     return WEIR_OK;
 }

@@ -24,8 +24,11 @@ struct real {
 
 /* One job, as it was measured. */
 struct real_run {
-    double rate;        /* batches a second, from the first one on */
-    double batch_cpu_s; /* CPU time of workers and consumer for one */
+    enum real_job job;
+    unsigned workers;
+    double rate;         /* batches a second, from the first one on */
+    double worker_cpu_s; /* CPU time of the workers for one */
+    double taker_cpu_s;  /* the same of the consumer */
 };
 
 /* Starts a pool of one worker, and one of `workers` in the place of the one before. */
