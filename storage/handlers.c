@@ -101,7 +101,7 @@ static void on_hold_end(void *owner, struct weir_request *request)
     struct storage *storage = owner;
     const struct msg_hold_end *asked = request->message;
 
-    storage_leases_hold_end(storage->leases, asked->session, weir_now_ms());
+    storage_leases_hold_end(storage->leases, asked->session);
     storage_pump(&storage->store);
 }
 

@@ -48,6 +48,9 @@ struct weir_request {
 };
 
 typedef void weir_rpc_handler_fn(void *owner, struct weir_request *request);
+/* Returns the role of those who reach the endpoint that a request came through. */
+enum weir_role weir_rpc_role(const struct weir_request *request);
+
 struct weir_rpc_handler {
     enum weir_message type;
     weir_rpc_handler_fn *fn;

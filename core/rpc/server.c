@@ -61,6 +61,11 @@ static struct weir_listener *listener_of(const struct weir_rpc_server *server,
     return server->listeners[route->listener];
 }
 
+enum weir_role weir_rpc_role(const struct weir_request *request)
+{
+    return listener_of(request->server, &request->route)->role;
+}
+
 static bool send_message(struct weir_rpc_server *server, const struct weir_route *route,
                          enum weir_message type, const void *message, struct weir_frames *frames)
 {

@@ -612,6 +612,7 @@ void preprocess_flow_held(struct worker_flow *flow, const struct msg_hold_is *an
         flow->erasure_epoch = answer->epoch;
     }
     preprocess_flow_hint(flow, answer->epoch);
+    flow->hold_pause_ms = answer->pause_ms < answer->lease_ms ? answer->pause_ms : 0;
     int64_t until_ms = sent_ms + answer->lease_ms;
     if (until_ms > flow->use_until_ms)
         flow->use_until_ms = until_ms;

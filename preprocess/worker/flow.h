@@ -102,6 +102,7 @@ struct worker_flow {
     uint64_t hinted;        /* newest erasure epoch announced */
     int64_t use_until_ms;   /* end of the use lease */
     bool drains;            /* rule 9 */
+    uint32_t hold_pause_ms; /* minimum until it is renewed, as storage said; 0: it did not */
 };
 
 void preprocess_flow_init(struct worker_flow *flow, uint64_t session);

@@ -32,7 +32,10 @@ static void on_held(void *owner, const struct weir_reply *reply, const struct we
 void preprocess_worker_hold(struct worker *worker)
 {
     int64_t now_ms = weir_loop_now_ms(worker->loop);
-    bool is_due = worker->hold_ms == 0 || now_ms - worker->hold_ms >= WORKER_HOLD_MS ||
+    int64_t pause_ms = worker->flow.hold_pause_ms;
+    if (pause_ms < WORKER_HOLD_MS)
+        pause_ms = WORKER_HOLD_MS;
+    bool is_due = worker->hold_ms == 0 || now_ms - worker->hold_ms >= pause_ms ||
                   preprocess_flow_is_behind(&worker->flow);
     if (worker->hold_open || !is_due)
         return;

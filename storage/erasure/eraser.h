@@ -27,8 +27,11 @@ struct eraser {
     struct replays *replays;
     struct use_leases *leases;
 
-    struct weir_rpc_server *server;                /* of the newest holder, */
-    struct weir_route routes[STORAGE_HOLDERS_MAX]; /* and where they are hinted */
+    struct weir_rpc_server *server; /* of the newest holder */
+    struct weir_route *routes;      /* of holders, by slot: where they are hinted */
+    size_t route_count;
+    uint64_t hint_timer;       /* 0: nobody is to be hinted */
+    int64_t refused_log_ms;    /* no line of the log before, for a holder that is refused */
     size_t epoch_ids;          /* ids that one epoch erases at most; fewer in tests */
     struct erasures *erasures; /* erasures that are not verified yet; NULL: not loaded */
     char *cluster; /* folder of Postgres, searched for them; NULL: it is not Weir's own */

@@ -1,25 +1,50 @@
-/* Holders, their use leases, and epochs: see use_leases.h for the rules. */
+/* Holders, their use leases, and epochs: see use_leases.h for the rules.
+ *
+ * A holder is in one list. Those with a lease are listed by the newest epoch that they have named, in the order in which
+ * their leases end: every lease is as long as all others, so whoever renews is the last. The others are listed while a
+ * report will count them. */
 #include "storage/reading/use_leases.h"
 
-#include "core/base/error.h"
+#include "core/base/index.h"
 #include "core/base/memory.h"
+#include "core/base/rng.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    NOBODY = UINT32_MAX,
+    INDEX_MIN = 64, /* entries of sessions that are forgotten, before the index is made again */
+};
+
+enum holder_state {
+    HOLDER_FREE,    /* the slot is not in use */
+    HOLDER_RUNNING, /* it is listed with an epoch; its lease may have run out since */
+    HOLDER_OVER,    /* its lease ran out */
+    HOLDER_ENDED,   /* it said so */
+};
+
 struct holder {
-    bool is_known; /* the slot is in use */
-    bool has_ended;
     uint64_t session;
     uint64_t named;      /* newest epoch it named, never beyond ours at that time */
     uint64_t born_epoch; /* our epoch when it first asked */
     int64_t lease_end_ms;
+    uint32_t before, after; /* in its list; NOBODY: it is the first, the last */
+    enum holder_state state;
+    bool is_trainer;
+};
+
+/* Of slots. */
+struct holder_list {
+    uint32_t first, last; /* NOBODY: it is empty */
 };
 
 struct use_leases {
     uint64_t epoch;
     uint64_t epoch_in_force;
     int64_t blind_until_ms; /* leases granted by an earlier incarnation may run until then */
+    int64_t newest_ms;      /* time never goes back here */
+    int64_t booked_us;      /* newest booking */
 
     uint64_t *ids; /* of all epochs, oldest first */
     size_t id_count;
@@ -27,8 +52,21 @@ struct use_leases {
     size_t *ends; /* ends[e]: index into ids after epoch e; ends[0] = 0 */
     size_t end_capacity;
 
-    struct holder holders[STORAGE_HOLDERS_MAX];
-    size_t holders_used; /* slots after are all unknown */
+    struct holder *holders; /* by slot */
+    size_t holder_count, holder_capacity;
+    struct weir_index sessions; /* of holders; entries of the forgotten ones stay for a while */
+    size_t known;               /* slots in use */
+    size_t trainers;            /* running */
+
+    /* named[i]: running, and their newest epoch is epoch_in_force + i, or older for i = 0. One for each epoch up to the
+     * newest. */
+    struct holder_list *named;
+    size_t named_capacity;
+    size_t lowest;           /* named[] before are empty */
+    struct holder_list over; /* neither running nor forgotten */
+    struct holder_list vacant;
+
+    size_t hint_at, hints_left; /* next slot to be looked at, and slots until all were */
 };
 
 struct use_leases *storage_leases_new(int64_t now_ms)
@@ -36,8 +74,13 @@ struct use_leases *storage_leases_new(int64_t now_ms)
     struct use_leases *leases = weir_calloc(1, sizeof(*leases));
 
     leases->blind_until_ms = now_ms + STORAGE_LEASE_KEPT_MS;
+    leases->newest_ms = now_ms;
     leases->end_capacity = 16;
     leases->ends = weir_calloc(leases->end_capacity, sizeof(*leases->ends));
+    leases->named_capacity = 16;
+    leases->named = weir_calloc(leases->named_capacity, sizeof(*leases->named));
+    leases->named[0] = leases->over = leases->vacant = (struct holder_list){NOBODY, NOBODY};
+    weir_index_draw_seed(&leases->sessions);
     return leases;
 }
 
@@ -50,6 +93,9 @@ void storage_leases_free(struct use_leases *leases)
 {
     if (leases == NULL)
         return;
+    weir_index_fini(&leases->sessions);
+    free(leases->holders);
+    free(leases->named);
     free(leases->ids);
     free(leases->ends);
     free(leases);
@@ -59,6 +105,140 @@ uint64_t storage_leases_epoch(const struct use_leases *leases)
 {
     return leases->epoch;
 }
+
+/* ---- lists ---- */
+
+static void append(struct use_leases *leases, struct holder_list *list, uint32_t slot)
+{
+    struct holder *holder = &leases->holders[slot];
+
+    holder->before = list->last;
+    holder->after = NOBODY;
+    if (list->last != NOBODY)
+        leases->holders[list->last].after = slot;
+    else
+        list->first = slot;
+    list->last = slot;
+}
+
+static void remove_from(struct use_leases *leases, struct holder_list *list, uint32_t slot)
+{
+    const struct holder *holder = &leases->holders[slot];
+
+    if (holder->before != NOBODY)
+        leases->holders[holder->before].after = holder->after;
+    else
+        list->first = holder->after;
+    if (holder->after != NOBODY)
+        leases->holders[holder->after].before = holder->before;
+    else
+        list->last = holder->before;
+}
+
+/* Returns the place in `named` of who has named `epoch`. */
+static size_t place_of(const struct use_leases *leases, uint64_t epoch)
+{
+    return epoch > leases->epoch_in_force ? (size_t)(epoch - leases->epoch_in_force) : 0;
+}
+
+static struct holder_list *list_of(struct use_leases *leases, const struct holder *holder)
+{
+    return holder->state == HOLDER_RUNNING ? &leases->named[place_of(leases, holder->named)]
+                                           : &leases->over;
+}
+
+static size_t newest_place(const struct use_leases *leases)
+{
+    return place_of(leases, leases->epoch);
+}
+
+/* Returns the lowest place where somebody is listed, or the newest. */
+static size_t lowest_place(struct use_leases *leases)
+{
+    while (leases->lowest < newest_place(leases) && leases->named[leases->lowest].first == NOBODY)
+        leases->lowest++;
+    return leases->lowest;
+}
+
+/* ---- sessions ---- */
+
+static uint64_t hash_of(const struct use_leases *leases, uint64_t session)
+{
+    return weir_mix64(session ^ leases->sessions.seed);
+}
+
+/* Returns the slot of the session, or NOBODY. */
+static uint32_t slot_of(const struct use_leases *leases, uint64_t session)
+{
+    struct weir_index_search search =
+        weir_index_search(&leases->sessions, hash_of(leases, session));
+    uint32_t slot;
+
+    while (weir_index_next(&search, &slot)) {
+        if (leases->holders[slot].state != HOLDER_FREE && leases->holders[slot].session == session)
+            return slot;
+    }
+    return NOBODY;
+}
+
+static void index_sessions(struct use_leases *leases)
+{
+    weir_index_clear(&leases->sessions);
+    for (uint32_t slot = 0; slot < leases->holder_count; slot++) {
+        if (leases->holders[slot].state != HOLDER_FREE)
+            weir_index_add(&leases->sessions, hash_of(leases, leases->holders[slot].session), slot);
+    }
+}
+
+/* Forgets a holder that is in no list. */
+static void forget(struct use_leases *leases, uint32_t slot)
+{
+    leases->holders[slot].state = HOLDER_FREE;
+    leases->known--;
+    append(leases, &leases->vacant, slot);
+}
+
+/* ---- the end of leases ---- */
+
+/* Ends the lease of a running holder. It still counts in the report of the epochs that are not in force yet. */
+static void end_lease(struct use_leases *leases, uint32_t slot, enum holder_state state)
+{
+    struct holder *holder = &leases->holders[slot];
+
+    remove_from(leases, list_of(leases, holder), slot);
+    leases->trainers -= holder->is_trainer;
+    holder->state = state;
+    if (leases->epoch_in_force == leases->epoch)
+        forget(leases, slot);
+    else
+        append(leases, &leases->over, slot);
+}
+
+/* Ends the leases at a place in `named` that have run out. */
+static void expire(struct use_leases *leases, size_t place, int64_t now_ms)
+{
+    for (uint32_t slot; (slot = leases->named[place].first) != NOBODY;) {
+        if (leases->holders[slot].lease_end_ms > now_ms)
+            break;
+        end_lease(leases, slot, HOLDER_OVER);
+    }
+}
+
+static void expire_all(struct use_leases *leases, int64_t now_ms)
+{
+    for (size_t place = lowest_place(leases); place <= newest_place(leases); place++)
+        expire(leases, place, now_ms);
+}
+
+static void forget_first_over(struct use_leases *leases)
+{
+    uint32_t slot = leases->over.first;
+
+    remove_from(leases, &leases->over, slot);
+    forget(leases, slot);
+}
+
+/* ---- epochs ---- */
 
 uint64_t storage_leases_add(struct use_leases *leases, const uint64_t *ids, size_t count)
 {
@@ -76,46 +256,11 @@ uint64_t storage_leases_add(struct use_leases *leases, const uint64_t *ids, size
     leases->id_count += count;
     leases->epoch++;
     leases->ends[leases->epoch] = leases->id_count;
+    leases->named = weir_grow(leases->named, newest_place(leases), &leases->named_capacity,
+                              sizeof(*leases->named));
+    leases->named[newest_place(leases)] = (struct holder_list){NOBODY, NOBODY};
+    leases->hints_left = leases->holder_count;
     return leases->epoch;
-}
-
-static bool is_running(const struct holder *holder, int64_t now_ms)
-{
-    return holder->is_known && !holder->has_ended && holder->lease_end_ms > now_ms;
-}
-
-/* A holder whose lease is over still counts in the report of the epochs that are not in force yet. */
-static bool is_forgettable(const struct use_leases *leases, const struct holder *holder,
-                           int64_t now_ms)
-{
-    return !is_running(holder, now_ms) && leases->epoch_in_force == leases->epoch;
-}
-
-static struct holder *find(struct use_leases *leases, uint64_t session)
-{
-    for (size_t i = 0; i < leases->holders_used; i++) {
-        if (leases->holders[i].is_known && leases->holders[i].session == session)
-            return &leases->holders[i];
-    }
-    return NULL;
-}
-
-/* A free slot, else one that nobody needs, else one that only a report would have counted. */
-static struct holder *find_room(struct use_leases *leases, int64_t now_ms)
-{
-    struct holder *over = NULL;
-
-    for (size_t i = 0; i < leases->holders_used; i++) {
-        struct holder *holder = &leases->holders[i];
-
-        if (!holder->is_known || is_forgettable(leases, holder, now_ms))
-            return holder;
-        if (over == NULL && !is_running(holder, now_ms))
-            over = holder;
-    }
-    if (leases->holders_used < STORAGE_HOLDERS_MAX)
-        return &leases->holders[leases->holders_used++];
-    return over;
 }
 
 /* Ids that the holder does not know yet, cut at the end of an epoch so that it fits one answer. */
@@ -131,97 +276,216 @@ static void tell(const struct use_leases *leases, uint64_t named, struct use_gra
     grant->erased_count = leases->ends[epoch] - first;
 }
 
-bool storage_leases_hold(struct use_leases *leases, uint64_t session, uint64_t epoch,
-                         int64_t now_ms, struct use_grant *ret_grant)
-{
-    /* Nobody can have dropped what is not erased yet. */
-    uint64_t named = epoch < leases->epoch ? epoch : leases->epoch;
-    struct holder *holder = find(leases, session);
+/* ---- holders ---- */
 
-    if (holder == NULL) {
-        holder = find_room(leases, now_ms);
-        if (holder == NULL)
-            return false;
-        *holder =
-            (struct holder){.is_known = true, .session = session, .born_epoch = leases->epoch};
+/* Returns a slot that is in no list, or NOBODY: a vacant one, else a new one, else one that only a report counts. */
+static uint32_t take_slot(struct use_leases *leases, int64_t now_ms)
+{
+    uint32_t slot;
+
+    if (leases->vacant.first == NOBODY && leases->holder_count < STORAGE_HOLDERS_MAX) {
+        leases->holders = weir_grow(leases->holders, leases->holder_count, &leases->holder_capacity,
+                                    sizeof(*leases->holders));
+        return (uint32_t)leases->holder_count++;
     }
-    if (holder
-            ->has_ended) { /* its last words were overtaken: believe only what this request says */
-        holder->has_ended = false;
-        holder->named = 0;
+    if (leases->vacant.first == NOBODY)
+        expire_all(leases, now_ms);
+    if (leases->vacant.first == NOBODY && leases->over.first != NOBODY)
+        forget_first_over(leases);
+    slot = leases->vacant.first;
+    if (slot != NOBODY)
+        remove_from(leases, &leases->vacant, slot);
+    return slot;
+}
+
+/* Returns the slot of a holder that is not known yet, in no list; NOBODY: there is no room. */
+static uint32_t admit(struct use_leases *leases, uint64_t session, int64_t now_ms)
+{
+    uint32_t slot = take_slot(leases, now_ms);
+
+    if (slot == NOBODY)
+        return NOBODY;
+    leases->holders[slot] =
+        (struct holder){.session = session, .born_epoch = leases->epoch, .state = HOLDER_OVER};
+    leases->known++;
+    if (leases->sessions.count > 2 * leases->known + INDEX_MIN)
+        index_sessions(leases); /* this one among them */
+    else
+        weir_index_add(&leases->sessions, hash_of(leases, session), slot);
+    return slot;
+}
+
+static enum weir_status refuse(struct weir_error *err, int count, const char *of_whom)
+{
+    return weir_fail(err, WEIR_LIMIT,
+                     "%d use leases%s are running, as many as there can be: expected that one "
+                     "ends before another begins",
+                     count, of_whom);
+}
+
+/* Finds or admits the holder that asks, and takes it out of its list. */
+static enum weir_status take_holder(struct use_leases *leases, const struct use_request *asked,
+                                    int64_t now_ms, uint32_t *ret_slot, struct weir_error *err)
+{
+    uint32_t slot = slot_of(leases, asked->session);
+    bool is_running = slot != NOBODY && leases->holders[slot].state == HOLDER_RUNNING;
+
+    if (asked->is_trainer && !is_running && leases->trainers >= STORAGE_TRAINERS_MAX) {
+        expire_all(leases, now_ms);
+        if (leases->trainers >= STORAGE_TRAINERS_MAX)
+            return refuse(err, STORAGE_TRAINERS_MAX, " of trainers");
+        slot = slot_of(leases, asked->session);
     }
+    if (slot != NOBODY) {
+        remove_from(leases, list_of(leases, &leases->holders[slot]), slot);
+        leases->trainers -= is_running && leases->holders[slot].is_trainer;
+    } else {
+        slot = admit(leases, asked->session, now_ms);
+    }
+    if (slot == NOBODY)
+        return refuse(err, STORAGE_HOLDERS_MAX, "");
+    *ret_slot = slot;
+    return WEIR_OK;
+}
+
+/* Returns the pause until the next request, which it books. */
+static uint32_t book(struct use_leases *leases, int64_t now_ms)
+{
+    int64_t earliest_us = (now_ms + STORAGE_HOLD_MS) * 1000;
+    int64_t latest_us = (now_ms + STORAGE_HOLD_MAX_MS) * 1000;
+
+    leases->booked_us += 1000000 / STORAGE_HOLDS_A_SECOND;
+    if (leases->booked_us < earliest_us)
+        leases->booked_us = earliest_us;
+    if (leases->booked_us > latest_us)
+        leases->booked_us = latest_us;
+    return (uint32_t)(leases->booked_us / 1000 - now_ms);
+}
+
+/* Starts the lease of a holder that is in no list. */
+static void begin_lease(struct use_leases *leases, uint32_t slot, uint64_t named, int64_t now_ms)
+{
+    struct holder *holder = &leases->holders[slot];
+    size_t place;
+
+    if (holder->state == HOLDER_ENDED) /* its last words were overtaken: */
+        holder->named = 0;             /* believe only what this request says */
     if (holder->named < named)
         holder->named = named;
+    holder->state = HOLDER_RUNNING;
     holder->lease_end_ms = now_ms + STORAGE_LEASE_KEPT_MS;
+    leases->trainers += holder->is_trainer;
+    place = place_of(leases, holder->named);
+    append(leases, &leases->named[place], slot);
+    if (leases->lowest > place)
+        leases->lowest = place;
+}
+
+enum weir_status storage_leases_hold(struct use_leases *leases, const struct use_request *asked,
+                                     int64_t now_ms, struct use_grant *ret_grant,
+                                     struct weir_error *err)
+{
+    /* Nobody can have dropped what is not erased yet. */
+    uint64_t named = asked->epoch < leases->epoch ? asked->epoch : leases->epoch;
+    size_t lowest = lowest_place(leases);
+    uint32_t slot = NOBODY;
+    enum weir_status status;
+
+    if (leases->newest_ms < now_ms)
+        leases->newest_ms = now_ms;
+    now_ms = leases->newest_ms;
+    status = take_holder(leases, asked, now_ms, &slot, err);
+    if (status != WEIR_OK)
+        return status;
+    leases->holders[slot].is_trainer = asked->is_trainer;
+    begin_lease(leases, slot, named, now_ms);
+    expire(leases, place_of(leases, leases->holders[slot].named), now_ms);
 
     tell(leases, named, ret_grant);
     ret_grant->lease_ms = STORAGE_LEASE_MS;
-    ret_grant->slot = (size_t)(holder - leases->holders);
-    return true;
+    ret_grant->pause_ms =
+        ret_grant->epoch > named ? STORAGE_HOLD_MS : book(leases, now_ms); /* it asks at once */
+    ret_grant->slot = slot;
+    ret_grant->is_awaited = lowest_place(leases) > lowest;
+    return WEIR_OK;
 }
 
-void storage_leases_hold_end(struct use_leases *leases, uint64_t session, int64_t now_ms)
+void storage_leases_hold_end(struct use_leases *leases, uint64_t session)
 {
-    struct holder *holder = find(leases, session);
+    uint32_t slot = slot_of(leases, session);
 
-    if (holder == NULL)
+    if (slot == NOBODY)
         return;
-    holder->has_ended = true;
-    if (is_forgettable(leases, holder, now_ms))
-        holder->is_known = false;
+    if (leases->holders[slot].state == HOLDER_RUNNING)
+        end_lease(leases, slot, HOLDER_ENDED);
+    else
+        leases->holders[slot].state = HOLDER_ENDED;
 }
 
-static void count_holder(const struct holder *holder, uint64_t epoch, int64_t now_ms,
-                         struct epoch_force *force)
-{
-    bool has_answered = holder->has_ended || holder->named >= epoch;
-    bool was_there = holder->born_epoch < epoch;
+/* ---- in force ---- */
 
-    if (has_answered) {
-        force->answered += was_there;
+static void move_force(struct use_leases *leases, uint64_t epoch)
+{
+    size_t gone = place_of(leases, epoch);
+    size_t kept = newest_place(leases) + 1 - gone;
+
+    memmove(leases->named, leases->named + gone, kept * sizeof(*leases->named));
+    leases->epoch_in_force = epoch;
+    leases->lowest = 0;
+    while (epoch == leases->epoch && leases->over.first != NOBODY)
+        forget_first_over(leases);
+}
+
+static void count_holder(const struct holder *holder, uint64_t epoch, struct epoch_force *force)
+{
+    if (holder->state == HOLDER_FREE || holder->born_epoch >= epoch)
         return;
-    }
-    if (holder->lease_end_ms <= now_ms) {
-        force->expired += was_there;
-        return;
-    }
-    force->in_force = false;
-    if (force->expected_ms < holder->lease_end_ms)
-        force->expected_ms = holder->lease_end_ms;
+    if (holder->state == HOLDER_ENDED || holder->named >= epoch)
+        force->answered++;
+    else
+        force->expired++; /* it is in force: no lease of one that has not named it is running */
 }
 
 struct epoch_force storage_leases_force(struct use_leases *leases, uint64_t epoch, int64_t now_ms)
 {
     struct epoch_force force = {.in_force = true, .expected_ms = now_ms};
+    size_t places = place_of(leases, epoch <= leases->epoch ? epoch : leases->epoch + 1);
 
-    if (leases->blind_until_ms > now_ms) {
+    if (leases->blind_until_ms > now_ms && places > 0) {
         force.in_force = false;
         force.expected_ms = leases->blind_until_ms;
     }
-    for (size_t i = 0; i < leases->holders_used; i++) {
-        if (leases->holders[i].is_known)
-            count_holder(&leases->holders[i], epoch, now_ms, &force);
-    }
-    if (epoch > leases->epoch) { /* not erased yet */
+    for (size_t place = lowest_place(leases); place < places; place++) {
+        uint32_t last;
+
+        expire(leases, place, now_ms);
+        last = leases->named[place].last;
+        if (last == NOBODY)
+            continue;
         force.in_force = false;
-    } else if (epoch <= leases->epoch_in_force) {
-        force.in_force = true;
-        force.expected_ms = now_ms;
-    } else if (force.in_force) {
-        leases->epoch_in_force = epoch;
+        if (force.expected_ms < leases->holders[last].lease_end_ms)
+            force.expected_ms = leases->holders[last].lease_end_ms;
     }
+    force.in_force = force.in_force && epoch <= leases->epoch; /* else it is not erased yet */
+    for (size_t slot = 0; force.in_force && slot < leases->holder_count; slot++)
+        count_holder(&leases->holders[slot], epoch, &force);
+    if (force.in_force && epoch > leases->epoch_in_force)
+        move_force(leases, epoch);
     return force;
 }
 
-size_t storage_leases_silent(const struct use_leases *leases, int64_t now_ms, size_t *slots)
+size_t storage_leases_hint(struct use_leases *leases, int64_t now_ms, size_t *slots, size_t most)
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < leases->holders_used; i++) {
-        const struct holder *holder = &leases->holders[i];
+    for (; leases->hints_left > 0 && count < most; leases->hints_left--) {
+        const struct holder *holder;
 
-        if (is_running(holder, now_ms) && holder->named < leases->epoch)
-            slots[count++] = i;
+        leases->hint_at = (leases->hint_at + 1) % leases->holder_count;
+        holder = &leases->holders[leases->hint_at];
+        if (holder->state == HOLDER_RUNNING && holder->lease_end_ms > now_ms &&
+            holder->named < leases->epoch)
+            slots[count++] = leases->hint_at;
     }
     return count;
 }

@@ -13,11 +13,31 @@
  *     a restart the leases granted before are unknown: all of them count as running, and as silent,
  *     for STORAGE_LEASE_KEPT_MS.
  *  4. Once in force, an epoch stays so: whoever comes later is answered with that epoch before it
- *     may use anything. */
+ *     may use anything.
+ *  5. A request of a holder costs the same for one holder and for thousands: a few list operations.
+ *     All holders are looked at once per epoch, and once per report.
+ *
+ * Thousands hold. An erasure is to be in force within 3 s, and a holder that has just died is waited for until its
+ * lease is over, so no lease may be longer because there are many: all holders have the same STORAGE_LEASE_MS, and only
+ * the pause between two requests grows. A pause is booked with every answer: bookings lie 1 / STORAGE_HOLDS_A_SECOND
+ * apart, never less than STORAGE_HOLD_MS ahead and never more than STORAGE_HOLD_MAX_MS. So
+ *
+ *     up to 4,000 holders ask twice a second, as if each were alone;
+ *     N of them ask after N / STORAGE_HOLDS_A_SECOND, evenly spread: 10,000 after 1.25 s;
+ *     beyond 11,200 the pause stays at 1.4 s, which leaves 0.6 s for an answer to arrive before the lease is over.
+ *
+ * In force is a new epoch after commit + max(hints, silence):
+ *
+ *     hints    all are hinted at STORAGE_HINTS_AT_ONCE in STORAGE_HINT_MS, 25,600 a second, so that no queue of
+ *              thousands forms in front of others. Each asks twice: to learn, and to say that it has dropped. 10,000
+ *              holders are hinted in 0.4 s, and their 20,000 requests take storage less than a second.
+ *     lost     a holder whose hint is lost asks within its pause: 1.4 s.
+ *     silence  a holder that is dead: STORAGE_LEASE_KEPT_MS, 2.2 s. */
 #ifndef WEIR_STORAGE_USE_LEASES_H
 #define WEIR_STORAGE_USE_LEASES_H
 
 #include "core/base/attributes.h"
+#include "core/base/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,8 +46,16 @@
 enum {
     STORAGE_LEASE_MS = 2000,
     STORAGE_LEASE_KEPT_MS = STORAGE_LEASE_MS + STORAGE_LEASE_MS / 10,
-    STORAGE_HOLDERS_MAX = 1024, /* with a running lease, at the same time */
-    STORAGE_ERASED_MAX = 65536, /* ids per epoch, and per answer */
+    STORAGE_HOLDERS_MAX =
+        32768, /* with a running lease, at the same time: twice POOL_WORKERS_MAX */
+    STORAGE_TRAINERS_MAX =
+        STORAGE_HOLDERS_MAX / 4,   /* of them, of those who are not the platform's */
+    STORAGE_ERASED_MAX = 65536,    /* ids per epoch, and per answer */
+    STORAGE_HOLD_MS = 500,         /* between two requests of a holder, at least */
+    STORAGE_HOLD_MAX_MS = 1400,    /* … and at most */
+    STORAGE_HOLDS_A_SECOND = 8000, /* requests of all holders together, about */
+    STORAGE_HINTS_AT_ONCE = 256,
+    STORAGE_HINT_MS = 10, /* between hints to so many */
 };
 
 struct use_leases;
@@ -44,42 +72,55 @@ WEIR_DEFINE_AUTO(use_leases, storage_leases_free)
 uint64_t storage_leases_epoch(const struct use_leases *leases);
 
 /* The tombstones of `ids` are committed: begins the next epoch and returns it. count <=
- * STORAGE_ERASED_MAX. The caller then hints the holders that storage_leases_silent() lists. */
+ * STORAGE_ERASED_MAX. The caller then hints the holders that storage_leases_hint() lists. */
 uint64_t storage_leases_add(struct use_leases *leases, const uint64_t *ids, size_t count);
+
+/* A request to `hold`. */
+struct use_request {
+    uint64_t session;
+    uint64_t epoch;  /* it has dropped everything erased up to here */
+    bool is_trainer; /* it is not the platform's */
+};
 
 /* The answer to `hold`. */
 struct use_grant {
     uint64_t epoch;    /* `erased` completes the holder's knowledge up to here; it may be older than
                           the newest */
     uint32_t lease_ms; /* counted by the holder from when it sent the request */
+    uint32_t
+        pause_ms; /* minimum until its next request, unless it is hinted or has dropped something */
     const uint64_t
         *erased; /* ids erased in (named, epoch], borrowed until the next storage_leases_add() */
     size_t erased_count;
     size_t slot; /* < STORAGE_HOLDERS_MAX; where the caller keeps the holder's route */
+    bool
+        is_awaited; /* it was the last that some epoch waited for: look at storage_leases_force() */
 };
 
 /* A holder renews its lease and names the epoch up to which it has dropped everything erased. An
- * old request that arrives late does no harm. False, and no lease, when STORAGE_HOLDERS_MAX leases
- * are running. */
-bool storage_leases_hold(struct use_leases *leases, uint64_t session, uint64_t epoch,
-                         int64_t now_ms, struct use_grant *ret_grant);
+ * old request that arrives late does no harm. LIMIT, and no lease, when STORAGE_HOLDERS_MAX leases
+ * are running, or STORAGE_TRAINERS_MAX of trainers and this is one. */
+enum weir_status storage_leases_hold(struct use_leases *leases, const struct use_request *asked,
+                                     int64_t now_ms, struct use_grant *ret_grant,
+                                     struct weir_error *err) WEIR_MUST_USE;
 
 /* The holder no longer holds anything. A session that has ended must not be used again. */
-void storage_leases_hold_end(struct use_leases *leases, uint64_t session, int64_t now_ms);
+void storage_leases_hold_end(struct use_leases *leases, uint64_t session);
 
 struct epoch_force {
     bool in_force;
-    size_t answered;     /* holders known before the epoch that have named it, or have ended */
-    size_t expired;      /* holders known before the epoch whose lease ran out instead */
+    size_t
+        answered; /* once in force: holders known before the epoch that have named it, or have ended */
+    size_t expired; /* once in force: holders known before the epoch whose lease ran out instead */
     int64_t expected_ms; /* when it will be in force at the latest, if nobody renews: <= now_ms when
                             in force */
 };
 
-/* Progress of `epoch`. Call again after each answer and at expected_ms. */
+/* Progress of `epoch`. Call again after an answer that was awaited, and at expected_ms. */
 struct epoch_force storage_leases_force(struct use_leases *leases, uint64_t epoch, int64_t now_ms);
 
-/* Fills `slots` (STORAGE_HOLDERS_MAX) with the holders whose lease runs and who have not named the
- * newest epoch; returns how many. */
-size_t storage_leases_silent(const struct use_leases *leases, int64_t now_ms, size_t *slots);
+/* Fills `slots` with the next holders that are to be hinted, at most `most`: their lease runs, and they have not named
+ * the newest epoch. Returns their number; less than `most`: there are no more of them. */
+size_t storage_leases_hint(struct use_leases *leases, int64_t now_ms, size_t *slots, size_t most);
 
 #endif

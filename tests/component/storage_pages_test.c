@@ -136,12 +136,22 @@ static void check_pages(struct storage_inside *inside)
     assert_int_equal(page(inside, PAGES + 1).ids.count, 0);
 }
 
+static struct use_grant hold(struct storage_inside *inside, uint64_t session, uint64_t epoch)
+{
+    const struct use_request asked = {.session = session, .epoch = epoch};
+    struct use_grant grant;
+    struct weir_error err;
+
+    assert_int_equal(
+        storage_leases_hold(inside->storage->leases, &asked, weir_now_ms(), &grant, &err), WEIR_OK);
+    return grant;
+}
+
 /* A holder that knows nothing yet is told all of it, and that this is all. */
 static void check_grant(struct storage_inside *inside, uint64_t session)
 {
-    struct use_grant grant;
+    struct use_grant grant = hold(inside, session, 0);
 
-    assert_true(storage_leases_hold(inside->storage->leases, session, 0, weir_now_ms(), &grant));
     assert_int_equal(grant.epoch, PAGES);
     assert_int_equal(grant.erased_count, MINE);
     for (size_t i = 0; i < grant.erased_count; i++)
@@ -178,9 +188,8 @@ static void pages_are_all_of_the_erasure(void **state)
 static void they_are_the_same_after_a_restart_with_other_pages(void **state)
 {
     struct storage_inside *inside = *state;
-    struct use_grant grant;
 
-    assert_true(storage_leases_hold(inside->storage->leases, 9, 0, weir_now_ms(), &grant));
+    (void)hold(inside, 9, 0);
     erase_me(inside);
     await(inside, "tombstoned");
     storage_close(inside->storage);
@@ -194,16 +203,14 @@ static void they_are_the_same_after_a_restart_with_other_pages(void **state)
 static void it_is_in_force_when_the_last_of_its_epochs_is(void **state)
 {
     struct storage_inside *inside = *state;
-    struct use_grant grant;
 
-    assert_true(storage_leases_hold(inside->storage->leases, 9, 0, weir_now_ms(), &grant));
+    (void)hold(inside, 9, 0);
     erase_me(inside);
     await(inside, "tombstoned");
     assert_false(storage_leases_force(inside->storage->leases, PAGES, weir_now_ms()).in_force);
-    assert_true(storage_leases_hold(inside->storage->leases, 9, PAGES - 1, weir_now_ms(), &grant));
-    assert_int_equal(grant.erased_count, MINE % EPOCH_IDS);
+    assert_int_equal(hold(inside, 9, PAGES - 1).erased_count, MINE % EPOCH_IDS);
     assert_false(storage_leases_force(inside->storage->leases, PAGES, weir_now_ms()).in_force);
-    assert_true(storage_leases_hold(inside->storage->leases, 9, PAGES, weir_now_ms(), &grant));
+    (void)hold(inside, 9, PAGES);
     await(inside, "verified");
 }
 

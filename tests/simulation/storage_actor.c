@@ -5,7 +5,7 @@
 #include "core/wire/sample.h"
 #include "tests/simulation/delivery_lab.h"
 
-enum { EPOCHS_MAX = 64 };
+enum { EPOCHS_MAX = 64, LAB_HINTS_AT_ONCE = 4 };
 
 struct storage_actor {
     struct lab *lab;
@@ -14,7 +14,7 @@ struct storage_actor {
     bool forced[EPOCHS_MAX];
     /* volatile */
     struct use_leases *erasure;
-    size_t route[STORAGE_HOLDERS_MAX];
+    size_t route[STORAGE_HOLDERS_MAX]; /* by slot */
 };
 
 static void start(void *self)
@@ -41,12 +41,16 @@ static void stop(void *self)
 static void hint_silent_holders(struct storage_actor *actor)
 {
     struct lab *lab = actor->lab;
-    size_t slots[STORAGE_HOLDERS_MAX];
-    size_t count = storage_leases_silent(actor->erasure, world_now(lab->world), slots);
+    size_t slots[LAB_HINTS_AT_ONCE];
     struct msg_erased hint = {.epoch = storage_leases_epoch(actor->erasure)};
-    for (size_t i = 0; i < count; i++)
-        world_send(lab->world, LAB_STORAGE, actor->route[slots[i]], MSG_erased, &hint,
-                   weir_bytes(NULL, 0));
+    size_t count;
+    do {
+        count =
+            storage_leases_hint(actor->erasure, world_now(lab->world), slots, WEIR_COUNT(slots));
+        for (size_t i = 0; i < count; i++)
+            world_send(lab->world, LAB_STORAGE, actor->route[slots[i]], MSG_erased, &hint,
+                       weir_bytes(NULL, 0));
+    } while (count == WEIR_COUNT(slots));
 }
 
 static void erase(struct storage_actor *actor)
@@ -104,14 +108,16 @@ static void answer_locate(struct storage_actor *actor, size_t from, const struct
 static void answer_hold(struct storage_actor *actor, size_t from, const struct msg_hold *ask,
                         struct weir_bytes payload)
 {
+    const struct use_request asked = {.session = ask->session, .epoch = ask->epoch};
     struct use_grant grant;
-    if (!storage_leases_hold(actor->erasure, ask->session, ask->epoch, world_now(actor->lab->world),
-                             &grant))
+    if (storage_leases_hold(actor->erasure, &asked, world_now(actor->lab->world), &grant, NULL) !=
+        WEIR_OK)
         return;
     actor->route[grant.slot] = from;
     struct msg_hold_is answer = {.epoch = grant.epoch,
                                  .lease_ms = grant.lease_ms,
-                                 .erased = {.at = grant.erased, .count = grant.erased_count}};
+                                 .erased = {.at = grant.erased, .count = grant.erased_count},
+                                 .pause_ms = grant.pause_ms};
     world_send(actor->lab->world, LAB_STORAGE, from, MSG_hold_is, &answer, payload);
 }
 

@@ -342,6 +342,8 @@ static void receive(void *self, size_t from, enum weir_message type, const void 
         actor->locate_due_ms = 0;
     } else if (type == MSG_hold_is && answers(&actor->hold, payload)) {
         preprocess_flow_held(&actor->flow, message, asked_ms);
+        if (actor->flow.hold_pause_ms > HOLD_MS)
+            actor->hold.due_ms = asked_ms + actor->flow.hold_pause_ms;
         preprocess_window_drop_erased(&actor->window, &actor->flow);
         preprocess_window_sweep(&actor->window, is_needed, actor);
     } else if (type == MSG_located) {

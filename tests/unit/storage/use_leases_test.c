@@ -15,10 +15,22 @@ static const uint64_t IDS[] = {11, 12, 13, 14};
 static struct use_grant hold(struct use_leases *leases, uint64_t session, uint64_t epoch,
                              int64_t now_ms)
 {
+    const struct use_request asked = {.session = session, .epoch = epoch};
+    struct use_grant grant;
+    struct weir_error err;
+
+    assert_int_equal(storage_leases_hold(leases, &asked, now_ms, &grant, &err), WEIR_OK);
+    return grant;
+}
+
+/* Holds as those do who reach the trainers' endpoint. */
+static enum weir_status hold_training(struct use_leases *leases, uint64_t session, int64_t now_ms,
+                                      struct weir_error *err)
+{
+    const struct use_request asked = {.session = session, .is_trainer = true};
     struct use_grant grant;
 
-    assert_true(storage_leases_hold(leases, session, epoch, now_ms, &grant));
-    return grant;
+    return storage_leases_hold(leases, &asked, now_ms, &grant, err);
 }
 
 static void a_holder_learns_what_it_does_not_know(void **state)
@@ -137,7 +149,7 @@ static void a_holder_that_ended_holds_nothing(void **state)
     (void)state;
     (void)hold(leases, 7, 0, SIGHTED);
     (void)storage_leases_add(leases, IDS, 4);
-    storage_leases_hold_end(leases, 7, SIGHTED + 1);
+    storage_leases_hold_end(leases, 7);
     force = storage_leases_force(leases, 1, SIGHTED + 2);
     assert_true(force.in_force);
     assert_int_equal(force.answered, 1);
@@ -150,7 +162,7 @@ static void a_question_behind_the_end_counts_as_a_silent_holder(void **state)
     (void)state;
     (void)hold(leases, 7, 0, SIGHTED);
     (void)storage_leases_add(leases, IDS, 4);
-    storage_leases_hold_end(leases, 7, SIGHTED + 1);
+    storage_leases_hold_end(leases, 7);
     (void)hold(leases, 7, 0, SIGHTED + 2);
     assert_false(storage_leases_force(leases, 1, SIGHTED + 3).in_force);
 }
@@ -169,7 +181,7 @@ static void in_force_stays_in_force_whoever_comes_later(void **state)
 static void only_silent_holders_are_hinted(void **state)
 {
     WEIR_AUTO(use_leases) leases = storage_leases_new(START);
-    size_t slots[STORAGE_HOLDERS_MAX];
+    size_t slots[4];
     struct use_grant quiet;
 
     (void)state;
@@ -177,21 +189,142 @@ static void only_silent_holders_are_hinted(void **state)
     quiet = hold(leases, 8, 0, SIGHTED);
     (void)storage_leases_add(leases, IDS, 4);
     (void)hold(leases, 7, 1, SIGHTED);
-    assert_int_equal(storage_leases_silent(leases, SIGHTED + 1, slots), 1);
+    assert_int_equal(storage_leases_hint(leases, SIGHTED + 1, slots, 4), 1);
     assert_int_equal(slots[0], quiet.slot);
-    assert_int_equal(storage_leases_silent(leases, SIGHTED + STORAGE_LEASE_KEPT_MS, slots), 0);
+    (void)storage_leases_add(leases, IDS, 4);
+    assert_int_equal(storage_leases_hint(leases, SIGHTED + STORAGE_LEASE_KEPT_MS, slots, 4), 0);
+}
+
+static void holders_are_hinted_a_few_at_a_time_and_each_once_per_epoch(void **state)
+{
+    WEIR_AUTO(use_leases) leases = storage_leases_new(START);
+    bool is_hinted[10] = {false};
+    size_t slots[4], count;
+
+    (void)state;
+    for (uint64_t session = 1; session <= 10; session++)
+        (void)hold(leases, session, 0, SIGHTED);
+    (void)storage_leases_add(leases, IDS, 1);
+    assert_int_equal(storage_leases_hint(leases, SIGHTED, slots, 4), 4);
+    (void)storage_leases_add(leases, IDS + 1, 1); /* all are behind this one */
+    for (size_t hinted = 0; hinted < 10; hinted += count) {
+        count = storage_leases_hint(leases, SIGHTED, slots, 4);
+        for (size_t i = 0; i < count; i++) {
+            assert_false(is_hinted[slots[i]]);
+            is_hinted[slots[i]] = true;
+        }
+        assert_true(count > 0);
+    }
+    assert_int_equal(storage_leases_hint(leases, SIGHTED, slots, 4), 0);
+}
+
+static void the_last_answer_that_an_epoch_waits_for_is_told_apart(void **state)
+{
+    WEIR_AUTO(use_leases) leases = storage_leases_new(START);
+
+    (void)state;
+    (void)hold(leases, 7, 0, SIGHTED);
+    (void)hold(leases, 8, 0, SIGHTED);
+    assert_false(hold(leases, 7, 0, SIGHTED + 1).is_awaited);
+    (void)storage_leases_add(leases, IDS, 1);
+    assert_false(hold(leases, 7, 0, SIGHTED + 2).is_awaited);
+    assert_false(hold(leases, 7, 1, SIGHTED + 3).is_awaited);
+    assert_true(hold(leases, 8, 1, SIGHTED + 4).is_awaited);
+    assert_false(hold(leases, 8, 1, SIGHTED + 5).is_awaited);
+}
+
+static void few_holders_ask_twice_a_second(void **state)
+{
+    WEIR_AUTO(use_leases) leases = storage_leases_new(START);
+
+    (void)state;
+    for (int64_t now_ms = START; now_ms < START + 10000; now_ms += 10)
+        assert_int_equal(hold(leases, (uint64_t)(now_ms % 500) + 1, 0, now_ms).pause_ms,
+                         STORAGE_HOLD_MS);
+}
+
+/* All begin in the same millisecond. Returns requests a second, over the last seven of ten. */
+static size_t requests_a_second(size_t holders, int64_t *ret_longest_ms)
+{
+    WEIR_AUTO(use_leases) leases = storage_leases_new(START);
+    int64_t *due_ms = calloc(holders, sizeof(*due_ms));
+    size_t requests = 0;
+
+    *ret_longest_ms = 0;
+    for (int64_t now_ms = START; now_ms < START + 10000; now_ms++) {
+        for (size_t i = 0; i < holders; i++) {
+            if (due_ms[i] > now_ms)
+                continue;
+            due_ms[i] = now_ms + hold(leases, i + 1, 0, now_ms).pause_ms;
+            if (due_ms[i] - now_ms > *ret_longest_ms)
+                *ret_longest_ms = due_ms[i] - now_ms;
+            requests += now_ms >= START + 3000;
+        }
+    }
+    free(due_ms);
+    return requests / 7;
+}
+
+static void thousands_ask_less_often_but_within_their_leases(void **state)
+{
+    int64_t longest_ms;
+
+    (void)state;
+    assert_in_range(requests_a_second(3000, &longest_ms), 5800, 6100);
+    assert_in_range(requests_a_second(10000, &longest_ms), 7700, 8100);
+    assert_in_range(requests_a_second(16384, &longest_ms), 11500, 12000);
+    assert_int_equal(longest_ms, STORAGE_HOLD_MAX_MS);
 }
 
 static void too_many_running_leases_are_refused_and_room_comes_back(void **state)
 {
     WEIR_AUTO(use_leases) leases = storage_leases_new(START);
+    const struct use_request another = {.session = UINT64_MAX};
     struct use_grant grant;
+    struct weir_error err;
+
+    (void)state;
+    for (uint64_t session = 1; session <= STORAGE_HOLDERS_MAX; session++)
+        assert_true(hold(leases, session, 0, SIGHTED).slot < STORAGE_HOLDERS_MAX);
+    assert_int_equal(storage_leases_hold(leases, &another, SIGHTED + 1, &grant, &err), WEIR_LIMIT);
+    assert_string_equal(err.text, "32768 use leases are running, as many as there can be: expected "
+                                  "that one ends before another begins");
+    (void)hold(leases, 1, 0, SIGHTED + 1); /* who is known may renew */
+    storage_leases_hold_end(leases, 5);
+    assert_int_equal(storage_leases_hold(leases, &another, SIGHTED + 1, &grant, &err), WEIR_OK);
+    assert_true(grant.slot < STORAGE_HOLDERS_MAX);
+    assert_int_equal(hold(leases, 6789, 0, SIGHTED + STORAGE_LEASE_KEPT_MS).epoch, 0);
+}
+
+static void room_comes_back_while_an_epoch_is_not_in_force(void **state)
+{
+    WEIR_AUTO(use_leases) leases = storage_leases_new(START);
 
     (void)state;
     for (uint64_t session = 1; session <= STORAGE_HOLDERS_MAX; session++)
         (void)hold(leases, session, 0, SIGHTED);
-    assert_false(storage_leases_hold(leases, 9999, 0, SIGHTED + 1, &grant));
-    assert_true(storage_leases_hold(leases, 9999, 0, SIGHTED + STORAGE_LEASE_KEPT_MS, &grant));
+    (void)storage_leases_add(leases, IDS, 4);
+    for (uint64_t session = 1; session <= STORAGE_HOLDERS_MAX; session++)
+        (void)hold(leases, UINT64_MAX - session, 0, SIGHTED + STORAGE_LEASE_KEPT_MS);
+    assert_false(storage_leases_force(leases, 1, SIGHTED + STORAGE_LEASE_KEPT_MS).in_force);
+    assert_true(storage_leases_force(leases, 1, SIGHTED + 2 * STORAGE_LEASE_KEPT_MS).in_force);
+}
+
+static void trainers_leave_room_for_the_platform(void **state)
+{
+    WEIR_AUTO(use_leases) leases = storage_leases_new(START);
+    struct weir_error err;
+
+    (void)state;
+    for (uint64_t session = 1; session <= STORAGE_TRAINERS_MAX; session++)
+        assert_int_equal(hold_training(leases, session, SIGHTED, &err), WEIR_OK);
+    assert_int_equal(hold_training(leases, UINT64_MAX, SIGHTED + 1, &err), WEIR_LIMIT);
+    assert_string_equal(err.text, "8192 use leases of trainers are running, as many as there can "
+                                  "be: expected that one ends before another begins");
+    assert_int_equal(hold_training(leases, 1, SIGHTED + 1, &err), WEIR_OK); /* a renewal */
+    (void)hold(leases, UINT64_MAX, 0, SIGHTED + 1);                         /* a worker */
+    assert_int_equal(hold_training(leases, UINT64_MAX - 1, SIGHTED + STORAGE_LEASE_KEPT_MS, &err),
+                     WEIR_OK);
 }
 
 int main(void)
@@ -208,7 +341,13 @@ int main(void)
         cmocka_unit_test(a_question_behind_the_end_counts_as_a_silent_holder),
         cmocka_unit_test(in_force_stays_in_force_whoever_comes_later),
         cmocka_unit_test(only_silent_holders_are_hinted),
+        cmocka_unit_test(holders_are_hinted_a_few_at_a_time_and_each_once_per_epoch),
+        cmocka_unit_test(the_last_answer_that_an_epoch_waits_for_is_told_apart),
+        cmocka_unit_test(few_holders_ask_twice_a_second),
+        cmocka_unit_test(thousands_ask_less_often_but_within_their_leases),
         cmocka_unit_test(too_many_running_leases_are_refused_and_room_comes_back),
+        cmocka_unit_test(room_comes_back_while_an_epoch_is_not_in_force),
+        cmocka_unit_test(trainers_leave_room_for_the_platform),
     };
     return cmocka_run_group_tests_name("storage: erasure rules", tests, NULL, NULL);
 }
