@@ -3,6 +3,7 @@
 #define BENCHMARKS_POOL_BENCH_H
 
 #include "benchmarks/harness.h"
+#include "benchmarks/pool/crowd.h"
 #include "benchmarks/pool/real.h"
 #include "benchmarks/pool/trial.h"
 
@@ -44,6 +45,7 @@ struct pool_bench {
     struct trial_course course;
     struct real real;
     struct real_run one, many; /* the newest runs of real pools */
+    struct pool_crowd *crowd;  /* NULL: not gathered yet */
 };
 
 /* A trial of an entry in a pool of workers; the truth's report length is the entry's. */
@@ -73,5 +75,10 @@ enum weir_status prepare_real_16(void *state, struct weir_error *err);
 bench_side_fn waiting_many, waiting_one, waiting_measured, waiting_foretold;
 bench_side_fn computing_many, computing_one, computing_measured, computing_foretold;
 bench_side_fn speedup_foretold, speedup_published;
+
+/* figures_crowd.c */
+enum weir_status prepare_crowd(void *state, struct weir_error *err);
+bench_side_fn crowd_storage, crowd_dispatcher, crowd_allowed;
+bench_side_fn crowd_in_force, crowd_in_force_maimed, crowd_in_force_allowed;
 
 #endif

@@ -63,6 +63,7 @@ static void close_pool(void *state)
     for (size_t i = 0; i < POOL_CONTENDERS; i++)
         free(bench->entries[i].opened.memory);
     real_fini(&bench->real);
+    pool_crowd_disperse(bench->crowd);
     free(bench);
 }
 
@@ -151,6 +152,14 @@ static const struct bench_figure FIGURES[] = {
     REAL(waiting, 4, "latency, no CPU time"),
     REAL(waiting, 8, "latency, no CPU time"),
     REAL(waiting, 16, "latency, no CPU time"),
+    {.name = "pool.crowd.storage", .against = "0.3 cores, with 10,000 workers that hold", .bar = 1,
+     .unit = "1/cores", .runs_max = 3, .prepare = prepare_crowd, .ours = crowd_storage, .theirs = crowd_allowed},
+    {.name = "pool.crowd.dispatcher", .against = "0.3 cores, with 10,000 workers that beat", .bar = 1,
+     .unit = "1/cores", .runs_max = 3, .prepare = prepare_crowd, .ours = crowd_dispatcher, .theirs = crowd_allowed},
+    {.name = "pool.crowd.in_force", .against = "3 s until an erasure is in force, with 10,000 workers", .bar = 1,
+     .unit = "1/s", .runs_max = 5, .prepare = prepare_crowd, .ours = crowd_in_force, .theirs = crowd_in_force_allowed},
+    {.name = "pool.crowd.in_force.killed", .against = "the same, with a hundredth of them killed", .bar = 1,
+     .unit = "1/s", .runs_max = 5, .prepare = prepare_crowd, .ours = crowd_in_force_maimed, .theirs = crowd_in_force_allowed},
 };
 // clang-format on
 

@@ -1,0 +1,30 @@
+/* Ten thousand workers that beat to a real dispatcher, take leases of 200 jobs, and hold use leases of a real storage:
+ * what they cost each, and how soon an erasure is in force among them. The workers make nothing
+ * (tests/support/crowd.h); each has a connection of its own to each service. They live in some processes, for
+ * descriptors are limited, one of which has a hundredth of them and may be killed. */
+#ifndef BENCHMARKS_POOL_CROWD_H
+#define BENCHMARKS_POOL_CROWD_H
+
+#include "benchmarks/harness.h"
+#include "benchmarks/rig.h"
+
+enum { POOL_CROWD = 10000 };
+
+struct pool_crowd;
+
+/* Starts a platform below `directory` and `workers`, at least 100, and waits until all hold and beat. */
+enum weir_status pool_crowd_gather(const char *directory, size_t workers,
+                                   struct pool_crowd **ret_crowd,
+                                   struct weir_error *err) WEIR_MUST_USE;
+void pool_crowd_disperse(struct pool_crowd *crowd);
+WEIR_DEFINE_AUTO(pool_crowd, pool_crowd_disperse)
+
+/* Cores that a service has used, over some seconds. INTERNAL when a use lease was over meanwhile. */
+enum weir_status pool_crowd_load(struct pool_crowd *crowd, enum rig_service service,
+                                 double *ret_cores, struct weir_error *err) WEIR_MUST_USE;
+/* Seconds from a request until it is in force. `is_maimed`: a hundredth of the workers are killed before; others take
+ * their places afterwards. */
+enum weir_status pool_crowd_erase(struct pool_crowd *crowd, bool is_maimed, double *ret_seconds,
+                                  struct weir_error *err) WEIR_MUST_USE;
+
+#endif

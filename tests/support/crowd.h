@@ -1,0 +1,44 @@
+/* Thousands of workers in one thread that make nothing: they hold use leases as real ones do, and beat. Each has a name,
+ * a session, and a connection of its own to each service; one socket dials them all, so that a member costs a
+ * descriptor for each connection and the process one thread of ZeroMQ. Who holds never names an epoch before it was
+ * told of it. */
+#ifndef WEIR_TESTS_SUPPORT_CROWD_H
+#define WEIR_TESTS_SUPPORT_CROWD_H
+
+#include "core/base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct crowd;
+
+struct crowd_plan {
+    const char *storage;    /* endpoint */
+    const char *dispatcher; /* endpoint; NULL: they do not beat */
+    const char *name;       /* beginning of all their names */
+    size_t count;
+};
+
+/* A plain value: it may lie in memory that processes share. */
+struct crowd_report {
+    size_t holding;                /* members whose lease runs, as they count it */
+    size_t beating;                /* members whose newest beat was answered */
+    uint64_t holds, beats, leases; /* answers to each, and leases that the newest ones brought */
+    uint64_t lapses;               /* leases that were over before they were renewed */
+    uint64_t refused;              /* answers that are refusals … */
+    char words[256];               /* … and the newest of them */
+    uint64_t epoch;                /* that all who hold have named, and storage has answered */
+};
+
+/* LIMIT when the process may not have the descriptors. */
+enum weir_status crowd_start(const struct crowd_plan *plan, struct crowd **ret_crowd,
+                             struct weir_error *err) WEIR_MUST_USE;
+/* Leaves without a word. */
+void crowd_stop(struct crowd *crowd);
+WEIR_DEFINE_AUTO(crowd, crowd_stop)
+
+/* Sends what is due and takes what has come, for some milliseconds at most. */
+void crowd_step(struct crowd *crowd);
+void crowd_look(struct crowd *crowd, struct crowd_report *ret_report);
+
+#endif
