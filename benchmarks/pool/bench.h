@@ -46,6 +46,7 @@ struct pool_bench {
     struct real real;
     struct real_run one, many; /* the newest runs of real pools */
     struct pool_crowd *crowd;  /* NULL: not gathered yet */
+    struct bench_spread planned, planned_by_written; /* rates by the optimum, and by one worker's */
 };
 
 /* A trial of an entry in a pool of workers; the truth's report length is the entry's. */
@@ -80,5 +81,8 @@ bench_side_fn speedup_foretold, speedup_published;
 enum weir_status prepare_crowd(void *state, struct weir_error *err);
 bench_side_fn crowd_storage, crowd_dispatcher, crowd_allowed;
 bench_side_fn crowd_in_force, crowd_in_force_maimed, crowd_in_force_allowed;
+/* figures_planner.c */
+enum weir_status prepare_planner(void *state, struct weir_error *err);
+bench_side_fn planner_share, planner_least, planner_whole;
 
 #endif

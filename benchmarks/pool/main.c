@@ -160,6 +160,14 @@ static const struct bench_figure FIGURES[] = {
      .unit = "1/s", .runs_max = 5, .prepare = prepare_crowd, .ours = crowd_in_force, .theirs = crowd_in_force_allowed},
     {.name = "pool.crowd.in_force.killed", .against = "the same, with a hundredth of them killed", .bar = 1,
      .unit = "1/s", .runs_max = 5, .prepare = prepare_crowd, .ours = crowd_in_force_maimed, .theirs = crowd_in_force_allowed},
+    {.name = "pool.planner.simulated",
+     .against = "the optimum of the linear programme; planned from reports with 5 % noise, median of 200 drawn pipelines, simulated",
+     .unit = "optimum", .bar = 0.95, .runs_max = 1,
+     .prepare = prepare_planner, .ours = planner_share, .theirs = planner_whole},
+    {.name = "pool.planner.least.simulated",
+     .against = "the same pipelines with one worker, as they are written; the least of 200, simulated",
+     .unit = "written", .bar = 1, .runs_max = 1,
+     .prepare = prepare_planner, .ours = planner_least, .theirs = planner_whole},
 };
 // clang-format on
 

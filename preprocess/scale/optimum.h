@@ -1,13 +1,13 @@
 /* The most that the cores at hand can make of a job, and what limits it: Plumber's linear programme (Kuchnik et al.,
- * MLSys 2022). A batch takes `seconds` of each stage; a stage that is given `units` of parallelism makes units / seconds
- * batches a second, and no more than the bandwidth that it reads with allows:
+ * MLSys 2022). A batch takes `seconds` of each stage; a stage that is given `units` of parallelism makes
+ * units / seconds batches a second, and no more than the bandwidth that it reads with allows:
  *
  *     maximise X with  X * seconds <= units,  X * bytes <= base + slope * units for each piece of the bandwidth,
  *                      units <= most,  X <= consumers,  and the units of all stages that hold a core <= cores
  *
- * For a given X each stage needs a certain number of units at least, which grows with X, piece by piece and ever faster.
- * So X is where their sum meets the cores; it is found from above by Newton's method, which takes as many steps as there
- * are pieces at most. Pure. */
+ * For a given X each stage needs a certain number of units at least, which grows with X, piece by piece and ever
+ * faster. So X is where their sum meets the cores; it is found from above by Newton's method, which takes as many steps
+ * as there are pieces at most. Pure. */
 #ifndef WEIR_PREPROCESS_SCALE_OPTIMUM_H
 #define WEIR_PREPROCESS_SCALE_OPTIMUM_H
 
@@ -52,6 +52,10 @@ struct optimum {
 };
 
 void preprocess_optimum_solve(const struct optimum_problem *problem, struct optimum *ret_optimum);
+/* Returns the workers that are busy with the optimum, if each brings its batches through all stages, one after another
+ * (Little, "A proof for the queuing formula L = λW", 1961). */
+double preprocess_optimum_workers(const struct optimum_problem *problem,
+                                  const struct optimum *optimum);
 /* Returns the name of a limit. */
 const char *preprocess_optimum_limit_name(enum optimum_limit limit);
 
