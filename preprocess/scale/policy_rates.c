@@ -133,14 +133,13 @@ static const char *go_on_with_step(struct rates *rates, const struct scale_setti
     return "back";
 }
 
-/* A smaller size was seen. */
+/* A smaller pool was seen. */
 static bool is_known_below(const struct rates *rates)
 {
     for (size_t i = 0; i < rates->response.count; i++) {
         const struct scale_visit *visit = &rates->response.visits[i];
         if (visit->made[SCALE_POOL].reports > 0 &&
-            visit->size.at[SCALE_POOL] < rates->size.at[SCALE_POOL] &&
-            visit->size.at[SCALE_HOST] == rates->size.at[SCALE_HOST])
+            visit->size.at[SCALE_POOL] < rates->size.at[SCALE_POOL])
             return true;
     }
     return false;
