@@ -44,8 +44,8 @@ struct pool_bench {
     struct pool_outcome outcomes[POOL_CONTENDERS][POOL_NEEDS][POOL_NOISES];
     struct trial_course course;
     struct real real;
-    struct real_run one, many; /* the newest runs of real pools */
-    struct pool_crowd *crowd;  /* NULL: not gathered yet */
+    struct real_run one, many;                       /* the newest runs of real pools */
+    struct pool_crowd *crowd;                        /* NULL: not gathered yet */
     struct bench_spread planned, planned_by_written; /* rates by the optimum, and by one worker's */
 };
 

@@ -331,6 +331,7 @@ static void report(void *state, const struct scale_setting *setting,
 {
     struct rates *rates = state;
     const char *why = "unclear";
+    rates->size = preprocess_scale_within(setting, &rates->size); /* the bounds may be others */
     if (isfinite(report->span_s) && report->span_s > 0) {
         rates->clock_s += report->span_s;
         watch_presence(rates, report);

@@ -221,13 +221,14 @@ static void made_changed(struct scale_response *response, struct scale_visit *he
     here->made[place] = *level;
 }
 
-/* Has the watch compare what was seen with its level. True: the level has changed. */
-static bool compare(struct scale_watch *watch, const struct scale_value *level,
-                    const struct scale_tally *tally, double edges, struct scale_tally *ret_tally)
+/* Has the watch compare what was seen with its level. */
+static enum scale_verdict compare(struct scale_watch *watch, const struct scale_value *level,
+                                  const struct scale_tally *tally, double edges,
+                                  struct scale_tally *ret_tally)
 {
     if (!level->is_known) {
         preprocess_watch_pause(watch);
-        return false;
+        return SCALE_SAME;
     }
     struct scale_residual residual = {
         .by = weir_ln(tally->batches / tally->seconds) - level->ln,
@@ -243,37 +244,43 @@ static bool take_own(struct scale_response *response, struct scale_visit *here,
 {
     struct scale_value own = own_beside(response, seen->size.at[SCALE_HOST]);
     struct scale_tally level;
-    bool is_new = compare(&response->own, &own, &seen->own, 1, &level);
-    if (is_new)
+    enum scale_verdict verdict = compare(&response->own, &own, &seen->own, 1, &level);
+    if (verdict == SCALE_OTHER)
         own_changed(response, here, &level);
-    else
+    if (verdict == SCALE_SAME)
         add(&here->own, &seen->own);
-    return is_new;
+    return verdict == SCALE_OTHER;
 }
 
 static bool take_made(struct scale_response *response, struct scale_visit *here,
                       const struct seen *seen)
 {
     struct scale_value made = made_of(response, here, seen->main);
+    const struct scale_tally *main = &seen->made[seen->main];
     struct scale_tally level;
-    bool is_new =
-        compare(&response->made, &made, &seen->made[seen->main], seen->size.at[seen->main], &level);
-    if (is_new)
+    enum scale_verdict verdict =
+        compare(&response->made, &made, main, seen->size.at[seen->main], &level);
+    if (verdict == SCALE_OTHER)
         made_changed(response, here, seen->main, &level);
     for (enum scale_place place = SCALE_POOL; place < SCALE_PLACES; place++) {
-        if ((!is_new || place != seen->main) && is_rate(&seen->made[place]))
+        bool counts = place != seen->main || verdict == SCALE_SAME;
+        if (counts && is_rate(&seen->made[place]))
             add(&here->made[place], &seen->made[place]);
     }
-    return is_new;
+    return verdict == SCALE_OTHER;
 }
 
+/* What consumers got depends on all the others: of its changes only they are news. */
 static void take_taken(struct scale_response *response, struct scale_visit *here,
                        const struct seen *seen)
 {
     struct scale_value taken = preprocess_response_taken(response, here);
     struct scale_tally level;
-    (void)compare(&response->taken, &taken, &seen->taken, 1, &level); /* for the spread alone */
-    add(&here->taken, &seen->taken);
+    enum scale_verdict verdict = compare(&response->taken, &taken, &seen->taken, 1, &level);
+    if (verdict == SCALE_OTHER)
+        here->taken = level;
+    if (verdict == SCALE_SAME)
+        add(&here->taken, &seen->taken);
 }
 
 /* The first report is of a start, when nothing has got going: it counts until there is another of that size. */

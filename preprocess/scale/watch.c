@@ -56,8 +56,10 @@ static bool drifts(struct scale_drift *drift, double spreads, const struct scale
     return drift->sum > ALARM;
 }
 
-bool preprocess_watch_add(struct scale_watch *watch, const struct scale_residual *residual,
-                          const struct scale_tally *tally, struct scale_tally *ret_tally)
+enum scale_verdict preprocess_watch_add(struct scale_watch *watch,
+                                        const struct scale_residual *residual,
+                                        const struct scale_tally *tally,
+                                        struct scale_tally *ret_tally)
 {
     double spread = preprocess_watch_spread(watch);
     double spreads = residual->by / sqrt(spread * spread + residual->counting + residual->level);
@@ -65,8 +67,8 @@ bool preprocess_watch_add(struct scale_watch *watch, const struct scale_residual
     bool is_up = drifts(&watch->up, spreads, tally);
     bool is_down = drifts(&watch->down, -spreads, tally);
     if (!is_up && !is_down)
-        return false;
+        return fabs(spreads) < WILD ? SCALE_SAME : SCALE_WILD;
     *ret_tally = is_up ? watch->up.tally : watch->down.tally;
     watch->up = watch->down = (struct scale_drift){0};
-    return true;
+    return SCALE_OTHER;
 }

@@ -40,8 +40,16 @@ struct scale_residual {
 double preprocess_watch_spread(const struct scale_watch *watch);
 /* Forgets the newest value: the next one is of another level. */
 void preprocess_watch_pause(struct scale_watch *watch);
-/* Takes in a value and what it is made of. True: the level has changed, and `*ret_tally` is the new one. */
-bool preprocess_watch_add(struct scale_watch *watch, const struct scale_residual *residual,
-                          const struct scale_tally *tally, struct scale_tally *ret_tally);
+enum scale_verdict {
+    SCALE_SAME,  /* the value is of the level */
+    SCALE_WILD,  /* it is far off: it does not count, unless more like it come */
+    SCALE_OTHER, /* the level has changed */
+};
+
+/* Takes in a value and what it is made of. SCALE_OTHER: `*ret_tally` is the new level. */
+enum scale_verdict preprocess_watch_add(struct scale_watch *watch,
+                                        const struct scale_residual *residual,
+                                        const struct scale_tally *tally,
+                                        struct scale_tally *ret_tally);
 
 #endif
