@@ -33,6 +33,7 @@ enum { POOL_NEEDS = 4, POOL_NOISES = 3 };
 /* Medians over seeds. */
 struct pool_outcome {
     double reports, seconds; /* until it is near the knee; STEPS_MAX reports: it never is */
+    double share;            /* of the seeds: near it in as many reports as are allowed */
     double workers;          /* in the end */
     double flaps, regret;    /* of an hour */
     bool is_known;
@@ -60,7 +61,7 @@ bench_side_fn settle_8, settle_16, settle_24, settle_32, settle_allowed;
 bench_side_fn flaps_8, flaps_16, flaps_24, flaps_32, flaps_allowed;
 bench_side_fn regret_8, regret_16, regret_24, regret_32;
 bench_side_fn regret_best_8, regret_best_16, regret_best_24, regret_best_32;
-bench_side_fn published_curve, doubled, halved, change_allowed;
+bench_side_fn published_curve, slow_batches, doubled, halved, change_allowed;
 
 /* figures_curves.c */
 bench_side_fn cachew_on_resnet50, pecan_on_resnet50, cachew_on_retinanet, pecan_on_retinanet,

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { REPORTS = 8, DRAWN = 100, LONG_S = 1000000 };
+enum { REPORTS = 8, PECAN_REPORTS = 200, DRAWN = 100, LONG_S = 1000000 };
 
 /* ---- a pool as on a curve ---- */
 
@@ -68,6 +68,17 @@ static double dollars(const struct curve *curve, const struct scale_size *size)
     return hours * (curve->trainer_hour + size->at[SCALE_POOL] * curve->remote_hour);
 }
 
+/* Returns the least that an epoch can cost, of all sizes. */
+static double least_dollars(const struct curve *curve)
+{
+    double least = INFINITY;
+    for (uint32_t remote = 0; remote <= CURVE_REMOTE_MAX; remote++) {
+        for (uint32_t local = remote == 0; local <= CURVE_LOCAL_MAX; local++)
+            least = fmin(least, dollars(curve, &(struct scale_size){.at = {remote, local}}));
+    }
+    return least;
+}
+
 /* ---- where the published policies end ---- */
 
 /* Without noise: their thresholds are at their best. */
@@ -76,7 +87,7 @@ static struct scale_size end_of(struct pool_bench *bench, size_t contender,
 {
     struct trial_course *course = &bench->course;
     struct trial trial = trial_on(&bench->entries[contender], curve, local_max);
-    trial.reports_max = 200;
+    trial.reports_max = PECAN_REPORTS;
     trial_run(&trial, 0, course);
     size_t last = course->count - 1, first = last;
     while (first > 0 && course->steps[first - 1].is_settled)
@@ -156,14 +167,32 @@ static double our_dollars(struct pool_bench *bench, const struct curve *curve, u
     return dollars(curve, &bench->course.steps[bench->course.count - 1].size);
 }
 
+/* For comparison: Pecan's rule in the same noise ends elsewhere. */
+static double pecan_in_noise(struct pool_bench *bench, const struct curve *curve)
+{
+    double all[BENCH_RUNS_MAX];
+    struct trial trial = trial_on(&bench->entries[POOL_PECAN], curve, CURVE_LOCAL_MAX);
+    trial.truth.noise = 0.05;
+    trial.reports_max = PECAN_REPORTS;
+    for (size_t seed = 0; seed < bench->seeds; seed++) {
+        trial_run(&trial, seed, &bench->course);
+        all[seed] = dollars(curve, &bench->course.steps[bench->course.count - 1].size);
+    }
+    return bench_spread_of(all, bench->seeds).median;
+}
+
 static double our_median(struct pool_bench *bench, const struct curve *curve)
 {
     double all[BENCH_RUNS_MAX];
     for (size_t seed = 0; seed < bench->seeds; seed++)
         all[seed] = our_dollars(bench, curve, seed);
     struct bench_spread spread = bench_spread_of(all, bench->seeds);
-    fprintf(stderr, "simulated: %s: rates after %d reports: $%.3f an epoch (%.3f to %.3f)\n",
-            curve->name, REPORTS, spread.median, spread.min, spread.max);
+    fprintf(
+        stderr,
+        "simulated: %s: rates after %d reports: $%.3f an epoch (%.3f to %.3f); pecan in the same "
+        "noise: $%.3f; the least of all sizes: $%.3f\n",
+        curve->name, REPORTS, spread.median, spread.min, spread.max, pecan_in_noise(bench, curve),
+        least_dollars(curve));
     return spread.median;
 }
 
@@ -218,20 +247,23 @@ static struct curve draw_curve(uint64_t seed)
 enum weir_status dollars_drawn(void *state, double *ret_rate, struct weir_error *err)
 {
     struct pool_bench *bench = state;
-    double ratios[DRAWN];
+    double ratios[DRAWN], to_least[DRAWN];
     size_t worse = 0;
     (void)err;
     for (size_t i = 0; i < DRAWN; i++) {
         struct curve curve = draw_curve(i);
-        ratios[i] = pecan_dollars(bench, &curve) / our_dollars(bench, &curve, i);
+        double ours = our_dollars(bench, &curve, i);
+        ratios[i] = pecan_dollars(bench, &curve) / ours;
+        to_least[i] = ours / least_dollars(&curve);
         worse += ratios[i] < 1;
     }
     struct bench_spread spread = bench_spread_of(ratios, DRAWN);
-    fprintf(
-        stderr,
-        "simulated: drawn curves: dollars of Pecan's end by those of rates after %d reports: median "
-        "%.3f, %.3f to %.3f; %zu of %d below 1\n",
-        REPORTS, spread.median, spread.min, spread.max, worse, DRAWN);
+    fprintf(stderr,
+            "simulated: drawn curves: dollars of Pecan's end by those of rates after %d reports: "
+            "median %.3f, %.3f to %.3f; %zu of %d below 1; ours by the least of all sizes: median "
+            "%.3f\n",
+            REPORTS, spread.median, spread.min, spread.max, worse, DRAWN,
+            bench_spread_of(to_least, DRAWN).median);
     *ret_rate = spread.median;
     return WEIR_OK;
 }

@@ -8,6 +8,7 @@
 
 enum { HOUR_S = 3600, REPORTS_ALLOWED = 4, REPORTS_ALLOWED_CHANGE = 3, CHANGE_S = 600 };
 
+static const double SLOW_S = 0.2;
 static const double NEEDS[POOL_NEEDS] = {8, 16, 24, 32};
 static const double NOISES[POOL_NOISES] = {0, 0.02, 0.05};
 enum { NOISE_OF_FIGURES = POOL_NOISES - 1 };
@@ -74,6 +75,14 @@ static void run_seed(struct pool_bench *bench, const struct trial *trial, uint64
     seeds->regret[seed] = trial_regret(trial, course);
 }
 
+static double share_in_time(const double *reports, size_t count)
+{
+    size_t in_time = 0;
+    for (size_t i = 0; i < count; i++)
+        in_time += reports[i] <= REPORTS_ALLOWED;
+    return (double)in_time / (double)count;
+}
+
 static struct pool_outcome outcome_of(struct pool_bench *bench, const struct trial *trial)
 {
     WEIR_AUTO_FREE struct seeds *seeds = weir_calloc(1, sizeof(*seeds));
@@ -82,6 +91,7 @@ static struct pool_outcome outcome_of(struct pool_bench *bench, const struct tri
     return (struct pool_outcome){
         .reports = bench_spread_of(seeds->reports, bench->seeds).median,
         .seconds = bench_spread_of(seeds->seconds, bench->seeds).median,
+        .share = share_in_time(seeds->reports, bench->seeds),
         .workers = bench_spread_of(seeds->workers, bench->seeds).median,
         .flaps = bench_spread_of(seeds->flaps, bench->seeds).median,
         .regret = bench_spread_of(seeds->regret, bench->seeds).median,
@@ -112,8 +122,9 @@ static void print_outcome(const struct pool_entry *entry, const struct pool_outc
                 outcome->seconds);
     else
         fprintf(stderr, "    %-11s %21s", entry->name, "never near");
-    fprintf(stderr, "; ends at %3.0f; %4.1f flaps an hour; regret $%.3f an hour\n",
-            outcome->workers, outcome->flaps, outcome->regret);
+    fprintf(stderr, "; %3.0f %% in %d; ends at %3.0f; %4.1f flaps an hour; regret $%.3f an hour\n",
+            100 * outcome->share, REPORTS_ALLOWED, outcome->workers, outcome->flaps,
+            outcome->regret);
 }
 
 enum weir_status prepare_settle(void *state, struct weir_error *err)
@@ -186,6 +197,22 @@ enum weir_status flaps_allowed(void *state, double *ret_rate, struct weir_error 
     return WEIR_OK;
 }
 
+/* ---- other jobs ---- */
+
+/* Prints what all do, and returns what ours does. */
+static struct pool_outcome compare(struct pool_bench *bench, const char *what,
+                                   const struct pool_truth *truth)
+{
+    struct pool_outcome outcome;
+    fprintf(stderr, "simulated: %s, %.0f %% noise\n", what, 100 * truth->noise);
+    for (size_t i = POOL_CONTENDERS; i-- > 0;) {
+        struct trial trial = pool_trial(&bench->entries[i], &SETTING, truth);
+        outcome = outcome_of(bench, &trial);
+        print_outcome(&bench->entries[i], &outcome);
+    }
+    return outcome; /* of the first one, which is ours */
+}
+
 /* ---- Cachew's figure 6a ---- */
 
 /* Seconds of an epoch by 0 to 8 workers. */
@@ -212,13 +239,23 @@ enum weir_status published_curve(void *state, double *ret_rate, struct weir_erro
     truth.consumer_s = EPOCH_S[EPOCH_WORKERS] / EPOCH_BATCHES;
     truth.knee = EPOCH_KNEE;
     truth.noise = NOISES[NOISE_OF_FIGURES];
-    for (size_t i = POOL_CONTENDERS; i-- > 0;) {
-        struct trial trial = pool_trial(&bench->entries[i], &SETTING, &truth);
-        struct pool_outcome outcome = outcome_of(bench, &trial);
-        if (i == POOL_RATES)
-            *ret_rate = 1 / outcome.reports;
-        print_outcome(&bench->entries[i], &outcome);
-    }
+    *ret_rate = 1 / compare(bench, "the curve of Cachew's figure 6a", &truth).reports;
+    return WEIR_OK;
+}
+
+/* ---- batches that take long ---- */
+
+/* Five batches a second, each of which takes a worker longer than a report: most workers have made none in it. */
+enum weir_status slow_batches(void *state, double *ret_rate, struct weir_error *err)
+{
+    struct pool_costs costs = {.operator_s = {16 * SLOW_S}, .operator_count = 1};
+    struct pool_truth truth = TRUTH;
+    (void)err;
+    truth.owner = &costs;
+    truth.consumer_s = SLOW_S;
+    truth.knee = 16;
+    truth.noise = NOISES[NOISE_OF_FIGURES];
+    *ret_rate = 1 / compare(state, "16 workers needed, 3.2 s a batch", &truth).reports;
     return WEIR_OK;
 }
 

@@ -275,7 +275,7 @@ static bool advance(struct pool *pool, double end_s, double end_taken)
     return !is_cut;
 }
 
-/* False: it is no report. */
+/* False: it is no report. As by the dispatcher, one without a batch is none either. */
 static bool run_span(struct pool *pool, double *ret_begun_s, double *ret_begun)
 {
     begin_report(pool);
@@ -288,7 +288,8 @@ static bool run_span(struct pool *pool, double *ret_begun_s, double *ret_begun)
     bool is_whole = advance(pool, pool->now_s + pool->truth.report_s, end_taken);
     pool->taken = pool->taken > end_taken - 1e-9 ? end_taken : pool->taken;
     pool->is_cut = !is_whole;
-    return is_whole || pool->truth.on_start != POOL_THROWN;
+    bool is_kept = is_whole && floor(pool->taken) > *ret_begun;
+    return is_kept || pool->truth.on_start != POOL_THROWN;
 }
 
 struct scale_report pool_run(struct pool *pool)
