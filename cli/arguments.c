@@ -183,7 +183,7 @@ json_t *cli_arguments_workers(const struct cli_call *call, struct weir_error *er
     int64_t number = 0;
     if (strcmp(word, "auto") == 0)
         return json_pack("{s:n}", "workers");
-    if (read_number(word, INT64_MAX, &number))
+    if (strcmp(word, "0") == 0 || read_number(word, INT64_MAX, &number))
         return json_pack("{s:I}", "workers", (json_int_t)number);
     weir_ignore(weir_fail(err, WEIR_INVALID,
                           "workers set: expected a number of workers, or auto, found '%.40s'",

@@ -348,7 +348,7 @@ static const struct cli_command COMMANDS[] = {
      .example = "weir exports",
      .topic = "exports", .render = cli_render_exports},
     {.words = "workers set", .operands = "N|auto", .operands_min = 1, .operands_max = 1,
-     .summary = "hold the pool at N workers, within the bounds of the system file; or let it have as many as are needed",
+     .summary = "hold the pool at N workers, within the bounds of the system file, or let it have as many as needed",
      .example = "weir workers set 4",
      .topic = "workers_set", .arguments = cli_arguments_workers, .render = cli_render_pool},
     {.words = "workers",

@@ -15,7 +15,7 @@ enum launcher_state {
     LAUNCHER_PENDING, /* it waits to be started, or to be started again */
     LAUNCHER_RUNNING,
     LAUNCHER_DRAINED, /* its machine was taken away */
-    LAUNCHER_LOST,    /* there is none of that name, and nobody has ended it */
+    LAUNCHER_LOST,    /* there is none of that name for certain, and nobody has ended it */
     LAUNCHER_REFUSED, /* it will never be started */
     LAUNCHER_ENDED,
 };
@@ -51,7 +51,8 @@ struct launcher {
     enum weir_status (*init)(void *state, struct orchestrator_supervisor *supervisor,
                              struct weir_error *err);
     /* Required. Takes on all members or none, and keeps each as its `restart` and `exited` ask; list() says what
-     * becomes of them. EXISTS when the group, or a process of one of the names, is there: nothing is started twice.
+     * becomes of them. After a failure nothing of the group is there, or ever comes: the next attempt has another name.
+     * EXISTS when the group, or a process of one of the names, is there: nothing is started twice.
      * LIMIT when there is not room enough for the group, ever or now, UNSUPPORTED for what it cannot see to. */
     enum weir_status (*start)(void *state, const struct launcher_group *group,
                               struct weir_error *err);

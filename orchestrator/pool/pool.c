@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct pool {
     struct context *context;
@@ -129,6 +130,15 @@ static void refuse(struct pool *pool, int64_t group)
     }
 }
 
+static void end(const struct pool *pool, const struct pool_member *member)
+{
+    char name[POOL_NAME_SIZE];
+    orchestrator_pool_name(member, name);
+    if (member->why[0] != '\0' && member->since_ms == weir_loop_now_ms(pool->context->loop))
+        weir_log(WEIR_LOG_WARN, "worker is ended", "name=%s because=\"%s\"", name, member->why);
+    pool->crew.stop(pool->crew.owner, name);
+}
+
 /* Asks for the groups after `since`, and ends those that are to end. */
 static void act(struct pool *pool, int64_t since)
 {
@@ -138,12 +148,9 @@ static void act(struct pool *pool, int64_t since)
         if (pool->crew.start(pool->crew.owner, &gathered.group, &pool->refusal) != WEIR_OK)
             refuse(pool, number);
     }
-    for (size_t i = 0; i < pool->members.count; i++) {
-        char name[POOL_NAME_SIZE];
-        orchestrator_pool_name(&pool->members.at[i], name);
+    for (size_t i = 0; i < pool->members.count; i++)
         if (pool->members.at[i].state == POOL_ENDING)
-            pool->crew.stop(pool->crew.owner, name);
-    }
+            end(pool, &pool->members.at[i]);
 }
 
 /* ---- one step ---- */
@@ -153,19 +160,15 @@ struct step {
     struct pool_standing standing;
     struct pool_members members;
     const char *why; /* for people; NULL: as the dispatcher says */
+    bool resizes;    /* other targets than before */
 };
-
-/* A pool of a fixed size is never resized: it has another size from one start to the next, as people said. */
-static bool is_told(const struct pool *pool, enum pool_place place)
-{
-    return place == POOL_PLACE_HOST ? pool->bounds.host_max > 0
-                                    : pool->bounds.min < pool->bounds.max;
-}
 
 static enum weir_status tell_resizes(struct step *step, struct weir_error *err)
 {
     const struct pool *pool = step->pool;
     enum weir_status status = WEIR_OK;
+    if (pool->timer == 0) /* at a start it has the size that the system file lets it have */
+        return WEIR_OK;
     for (enum pool_place place = 0; status == WEIR_OK && place < POOL_PLACES; place++) {
         const struct pool_resizing resizing = {
             .place = place,
@@ -175,7 +178,7 @@ static enum weir_status tell_resizes(struct step *step, struct weir_error *err)
             .advice = &pool->advice,
             .number = step->standing.resizes + 1,
         };
-        if (resizing.from == resizing.to || !is_told(pool, place))
+        if (resizing.from == resizing.to)
             continue;
         status = orchestrator_pool_tell(pool->context, &resizing, err);
         step->standing.resizes++;
@@ -183,11 +186,19 @@ static enum weir_status tell_resizes(struct step *step, struct weir_error *err)
     return status;
 }
 
+/* Points of a resize, for tests. */
+static void die_if_told(const struct step *step, const char *point)
+{
+    if (step->resizes)
+        (void)weir_fault(point);
+}
+
 static enum weir_status effect_step(void *subject, const void *what, struct weir_error *err)
 {
     (void)what;
     struct step *step = subject;
     const struct pool *pool = step->pool;
+    die_if_told(step, "pool.resizing");
     enum weir_status status = tell_resizes(step, err);
     return status == WEIR_OK
                ? orchestrator_pool_note(pool->context, pool->crew.launcher, &step->standing,
@@ -211,6 +222,8 @@ static enum weir_status take_step(struct pool *pool, struct step *step,
     };
     step->pool = pool;
     step->members = pool->members;
+    step->resizes =
+        memcmp(step->standing.targets, pool->standing.targets, sizeof(pool->standing.targets)) != 0;
     orchestrator_pool_plan(&view, &step->members);
     bool is_noted = orchestrator_pool_same(&step->standing, &pool->standing) &&
                     orchestrator_pool_same_members(&step->members, &pool->durable);
@@ -221,9 +234,9 @@ static enum weir_status take_step(struct pool *pool, struct step *step,
     int64_t since = pool->durable.groups;
     pool->standing = step->standing;
     pool->members = pool->durable = step->members;
-    (void)weir_fault("pool.committed"); /* only death can come between */
+    die_if_told(step, "pool.resized"); /* committed: only death can come between */
     act(pool, since);
-    (void)weir_fault("pool.acted");
+    die_if_told(step, "pool.acted");
     return WEIR_OK;
 }
 
@@ -370,7 +383,7 @@ static enum weir_status begin(struct pool *pool, struct weir_error *err)
     adopt(pool);
     struct pool_standing standing = pool->standing;
     aim(pool, standing.targets[POOL_PLACE_POOL], standing.targets[POOL_PLACE_HOST], &standing);
-    status = step_to(pool, &standing, "bounds", &none, err);
+    status = step_to(pool, &standing, NULL, &none, err);
     if (status == WEIR_OK && pool->refusal.status != WEIR_OK) {
         *err = pool->refusal;
         return err->status;
@@ -436,6 +449,8 @@ enum weir_status orchestrator_pool_set(struct pool *pool, int64_t wanted, struct
     const struct orchestrator_workers *bounds = &pool->bounds;
     const struct weir_strs none = {NULL, 0};
     struct pool_standing standing = pool->standing;
+    if (pool->is_resting)
+        return weir_fail(err, WEIR_UNAVAILABLE, "workers: the platform is being stopped");
     if (wanted != POOL_AUTO && (wanted < bounds->min || wanted > bounds->max))
         return weir_fail(err, WEIR_INVALID,
                          "workers: expected auto or a number from %u to %u, as the system file's "

@@ -85,5 +85,8 @@ enum weir_status orchestrator_pool_tell(struct context *context,
         JSON_NUMBER("from", resizing->from), JSON_NUMBER("to", resizing->to),
         JSON_TEXT("why", why_of(resizing)), JSON_NEW("jobs", jobs_json(resizing->advice)),
         JSON_NEW("alternatives", is_measured ? alternatives_json(resizing) : json_array()));
-    return orchestrator_event_put(context, &about, body, err);
+    enum weir_status status = orchestrator_event_put(context, &about, body, err);
+    return status == WEIR_OK ? DB_RUN(context->db, Q_pool_event_drop, NULL, err,
+                                      DB_I64(resizing->number), DB_I64(POOL_RESIZES_KEPT))
+                             : status;
 }

@@ -5,6 +5,8 @@
 #include "orchestrator/context/context.h"
 #include "orchestrator/pool/members.h"
 
+enum { POOL_RESIZES_KEPT = 1000 /* the newest */ };
+
 struct pool_resizing {
     enum pool_place place;
     uint32_t from, to;

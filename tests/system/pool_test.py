@@ -1,0 +1,212 @@
+"""A pool of workers with bounds: it is as large as a person says, or as is needed, while a job runs, and nothing is lost or made
+twice by that; whoever is killed in the middle of it, the platform goes on where it was."""
+
+import contextlib
+import json
+import signal
+import sys
+
+from weirlab import (DEADLINE_S, Lab, assert_clean_audits, await_that, faulty, kill, outcome, run_tests, serve, served, stopped,
+                     victims)
+
+MAX = 4
+
+
+def new_lab(epochs=40):
+    lab = Lab(samples=1200, every=600, epochs=epochs)
+    lab.pipeline.write_text(lab.pipeline.read_text().replace("seed: 1, start_from", "seed: 1, digests: true, start_from"))
+    lab.system = lab.folder / "system.yaml"
+    lab.system.write_text(f"workers: {{min: 1, max: {MAX}}}\n")
+    return lab
+
+
+def pool(lab):
+    return json.loads(lab.weir("workers", "--json"))["pool"]
+
+
+def set_size(lab, size, expect=0):
+    return lab.weir("workers", "set", str(size), expect=expect)
+
+
+def names(count):
+    return [f"worker-{number}" for number in range(1, count + 1)]
+
+
+def await_size(lab, size):
+    """Until so many run, and nobody else is there."""
+    def is_so():
+        members = pool(lab)["members"]
+        return all(member["state"] == "running" for member in members) and len(members) == size
+    await_that(is_so, lambda: pool(lab), pause_s=0.1)
+    alive = sorted(name for name in names(2 * MAX) if victims(lab.data_dir, name))
+    assert len(alive) == size and len(victims(lab.data_dir, "worker")) == size, (alive, size)
+
+
+def await_trainer(lab):
+    """Until a trainer has made a step of a training that is under way."""
+    await_that(lambda: list(lab.data_dir.glob("runs/*/checkpoint")) and victims(lab.data_dir, "trainer"))
+    return victims(lab.data_dir, "trainer")
+
+
+def is_over(lab):
+    return "FINISHED" in lab.weir("list", "--json")
+
+
+@contextlib.contextmanager
+def job_held(lab):
+    """A job is open meanwhile: its trainer stands still. Whether there is one: the pipeline may be over."""
+    with contextlib.ExitStack() as stack:
+        def hold():
+            trainers = victims(lab.data_dir, "trainer") if list(lab.data_dir.glob("runs/*/checkpoint")) else []
+            if trainers:
+                stack.enter_context(stopped(trainers))
+            return "held" if trainers else "over" if is_over(lab) else None
+        yield await_that(hold) == "held"
+
+
+def finish(lab):
+    """The events of the pipeline, once it has ended."""
+    return [json.loads(line) for line in lab.weir("watch", "lab", "--json").splitlines()]
+
+
+def assert_as_without(lab, events):
+    """Audits are clean, and batches and models those of a platform with two workers that nobody touched."""
+    assert_clean_audits(events)
+    quiet = lab.run(data_dir=lab.folder / "quiet").finish()
+    assert outcome(events) == outcome(quiet.events), (outcome(events), outcome(quiet.events))
+
+
+def resizes(events):
+    """Each with the sizes beside it, and nobody else's numbers."""
+    told = [event for event in events if event["event"] == "pool_resized"]
+    for event in told:
+        beside = [other["workers"] for other in event["alternatives"]]
+        assert beside == list(range(max(event["to"] - 1, 0), event["to"] + 2)) and event["place"] == "pool", event
+        assert all(job["need"] >= 0 and job["policy"] for job in event["jobs"]), event
+    return [(event["from"], event["to"], event["why"]) for event in told]
+
+
+def test_a_pool_is_resized_while_a_job_runs_and_nothing_is_lost():
+    lab = new_lab()
+    with served(lab, "--system", str(lab.system)):
+        await_size(lab, 1)
+        set_size(lab, MAX)
+        await_size(lab, MAX)
+        lab.weir("submit", str(lab.pipeline))
+        with job_held(lab) as is_held:
+            assert is_held
+            set_size(lab, 1)
+        for size in (3, 1, MAX, 2):
+            set_size(lab, size)
+            await_size(lab, size)
+        events = finish(lab)
+        set_size(lab, "auto")
+        assert pool(lab)["set"] is None
+    told = resizes(events)  # those since the pipeline began
+    assert told == [(MAX, 1, "set"), (1, 3, "set"), (3, 1, "set"), (1, MAX, "set"), (MAX, 2, "set")], told
+    assert_as_without(lab, events)
+    lab.remove()
+
+
+def test_workers_that_drain_may_be_killed():
+    lab = new_lab()
+    with served(lab, "--system", str(lab.system)):
+        set_size(lab, MAX)
+        lab.weir("submit", str(lab.pipeline))
+        with job_held(lab) as is_held:
+            assert is_held
+            await_size(lab, MAX)
+            set_size(lab, 1)
+            for name in names(MAX)[1:]:
+                kill(lab.data_dir, name)
+        await_size(lab, 1)
+        assert_as_without(lab, finish(lab))
+    lab.remove()
+
+
+def test_the_orchestrator_may_be_killed_at_any_point_of_a_resize():
+    """Before and behind the commit, and behind what follows it, with workers to start and with workers to end."""
+    lab = new_lab()
+    with served(lab, "--system", str(lab.system)):
+        set_size(lab, 2)
+        lab.weir("submit", str(lab.pipeline))
+        await_trainer(lab)
+    held = []
+    for point in ("resizing", "resized", "acted"):
+        for size in (MAX, 1):
+            with faulty(f"pool.{point}=!1"):
+                server = serve(lab, "--system", str(lab.system))
+            with job_held(lab) as is_held:
+                lab.ask("workers", "set", str(size))
+            held.append(is_held)
+            server.communicate(timeout=DEADLINE_S)
+            assert server.returncode == -signal.SIGKILL, (point, server.returncode)
+            with served(lab, "--system", str(lab.system)):
+                set_size(lab, size)
+                await_size(lab, size)
+    assert held[0], held
+    with served(lab, "--system", str(lab.system)):
+        assert_as_without(lab, finish(lab))
+    lab.remove()
+
+
+def test_a_size_that_is_set_survives_a_restart_and_has_bounds():
+    lab = new_lab()
+    with served(lab, "--system", str(lab.system)):
+        set_size(lab, 3)
+    with served(lab, "--system", str(lab.system)):
+        await_size(lab, 3)
+        assert pool(lab)["set"] == 3
+        for size in (0, MAX + 1):
+            refused = lab.ask("workers", "set", str(size))
+            assert refused.returncode != 0 and f"a number from 1 to {MAX}" in refused.stderr, refused
+        refused = lab.ask("workers", "set", "many")
+        assert refused.returncode == 2 and "a number of workers, or auto, found 'many'" in refused.stderr, refused
+        assert pool(lab)["set"] == 3
+        page = lab.weir("workers")
+        assert page.startswith("3 workers, as was set"), page
+    lab.system.write_text("workers: 2\n")  # narrower than what was set
+    with served(lab, "--system", str(lab.system)):
+        await_size(lab, 2)
+        refused = lab.ask("workers", "set", "1")
+        assert refused.returncode != 0 and "a number from 2 to 2" in refused.stderr, refused
+    lab.remove()
+
+
+def test_an_empty_pool_has_a_worker_when_a_job_begins():
+    lab = new_lab(epochs=2)
+    lab.system.write_text("workers: {min: 0, max: 2}\n")
+    with served(lab, "--system", str(lab.system)):
+        await_size(lab, 0)
+        lab.weir("submit", str(lab.pipeline))
+        events = finish(lab)
+        await_size(lab, 0)  # nobody wants any more
+    assert_clean_audits(events)
+    told = resizes(events)
+    assert told and told[0][0] == 0, told
+    lab.remove()
+
+
+def test_mistakes_in_the_system_file_are_told_by_line():
+    lab = new_lab()
+    for text, complaint in (
+        ("workers: many", ":1:10: workers: expected an integer from 1 to 200, or a mapping such as {min: 1, max: 8}, found 'many'"),
+        ("workers: 0", ":1:10: workers: expected an integer from 1 to 200"),
+        ("workers: [2]", ":1:10: workers: expected an integer from 1 to 200"),
+        ("workers: {min: 3, max: 2}", ":1:16: workers.min: expected at most workers.max, which is 2, found 3"),
+        ("workers: {min: 3}", ":1:10: workers: the key 'max' is missing"),
+        ("workers: {max: 150, host: 51}", ":1:27: workers.host: expected at most 50 beside a pool of 150 (200 in all), found 51"),
+        ("workers: {max: 4, most: 3}", ":1:19: workers.most: unknown key"),
+        ("prices: {worker_hour: -1}", ":1:23: prices.worker_hour: expected a number >= 0"),
+    ):
+        lab.system.write_text(text + "\n")
+        refused = lab.ask("config", "check", str(lab.system), "--system")
+        assert refused.returncode == 2 and complaint in refused.stdout + refused.stderr, (text, refused)
+    lab.remove()
+
+
+def main():
+    run_tests(globals(), wanted=sys.argv[1:])
+
+
+main()
