@@ -14,6 +14,7 @@
 #include "orchestrator/platform/platform.h"
 #include "orchestrator/scratch_dir.h"
 #include "orchestrator/siblings.h"
+#include "orchestrator/values/loopback_address.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -322,7 +323,8 @@ static int work(const struct command *command, const char *file, struct weir_byt
         return EXIT_USAGE;
     }
     int code = EXIT_USAGE;
-    options.metrics = command->metrics != NULL ? command->metrics : system.metrics;
+    if (!command->dry_run) /* the platform whose file this is may be up */
+        options.metrics = command->metrics != NULL ? command->metrics : system.metrics;
     orchestrator_scratch_dir_sweep(weir_now_wall_us());
     orchestrator_system_hand_on(&system);
     if (read_workers(command, &system, &options.workers))
@@ -385,6 +387,17 @@ static int run(const struct command *command, const char *file)
                             : work(command, file, weir_buf_view(&text));
 }
 
+/* False: it was complained of. */
+static bool is_address(const char *text)
+{
+    struct weir_error err;
+    struct loopback_address address;
+    if (orchestrator_loopback_address_read(text, &address, &err) == WEIR_OK)
+        return true;
+    (void)fprintf(stderr, "orchestrator: --metrics: %s\n", err.text);
+    return false;
+}
+
 static int dispatch(const struct command *command, int count, char **words)
 {
     if (command->check_config != NULL)
@@ -430,6 +443,8 @@ int main(int argc, char **argv)
     }
     if (!weir_log_level_from_name(command.log_level, &level))
         return usage("--log-level: expected debug, info, warn or error");
+    if (command.metrics != NULL && !is_address(command.metrics))
+        return EXIT_USAGE;
     weir_log_setup("orchestrator", level);
     weir_dumps_forbid(true);
     int code = dispatch(&command, operands, argv);

@@ -48,6 +48,7 @@ struct monitoring_http {
     LIST_HEAD(, http_request) requests;
     LIST_HEAD(, http_client) clients;
     uint64_t run_timer, look_timer; /* 0: none */
+    bool has_room;                  /* a client has left since the library was last run */
 };
 
 /* ---- pages ---- */
@@ -91,13 +92,17 @@ void orchestrator_http_page_free(struct http_page *page)
 
 static void run(void *owner);
 
-/* The library says when it wants to look at its connections again, whatever happens. */
+/* The library says when it wants to look at its connections again, whatever happens. What it does not say: with as many
+ * clients as it may have it does not listen, and does so again not when one leaves, but when it is run after that. */
 static void schedule(struct monitoring_http *http)
 {
-    MHD_UNSIGNED_LONG_LONG wait_ms = 0;
+    MHD_UNSIGNED_LONG_LONG wait_ms = LOOK_MS;
+    bool is_awaited = MHD_get_timeout(http->daemon, &wait_ms) == MHD_YES;
+    if (http->has_room)
+        wait_ms = 0;
     weir_loop_cancel(http->loop, http->run_timer);
     http->run_timer = 0;
-    if (MHD_get_timeout(http->daemon, &wait_ms) == MHD_YES)
+    if (is_awaited || http->has_room)
         http->run_timer = weir_loop_timer(
             http->loop, wait_ms < LOOK_MS ? (int64_t)wait_ms : LOOK_MS, 0, run, http);
 }
@@ -105,6 +110,7 @@ static void schedule(struct monitoring_http *http)
 static void run(void *owner)
 {
     struct monitoring_http *http = owner;
+    http->has_room = false;
     (void)MHD_run(http->daemon);
     schedule(http);
 }
@@ -135,6 +141,7 @@ static void on_connection(void *owner, struct MHD_Connection *connection, void *
             LIST_REMOVE(client, link);
         free(client);
         *context = NULL;
+        http->has_room = true;
         return;
     }
     const union MHD_ConnectionInfo *about =

@@ -12,59 +12,40 @@
 
 /* ---- processes ---- */
 
-enum { KINDS_MAX = 16, KIND_NAME_MAX = 64 };
+enum { WORKER = 4, TRAINER }; /* places in the list below */
+static const char *const KINDS[] = {"postgres",   "storage", "selector",
+                                    "dispatcher", "worker",  "trainer"};
 
-/* Processes of one name, but for their numbers. */
-struct process_kind {
-    char name[KIND_NAME_MAX];
-    uint64_t running, restarts;
-};
-
-/* "worker" of "worker-1". */
-static size_t kind_size(const char *name)
+/* Index of "worker" for "worker-1", and for "host-1", which is one as well; or their number. */
+static size_t kind_of(const char *name)
 {
-    size_t size = strlen(name);
+    size_t size = strlen(name), kind = 0;
     while (size > 0 && strchr("-0123456789", name[size - 1]) != NULL)
         size--;
-    return size;
-}
-
-/* Workers beside the trainers are workers, too. NULL: there is no room. */
-static struct process_kind *find_kind(struct process_kind *kinds, size_t *count, const char *name)
-{
-    if (strncmp(name, "host-", sizeof("host-") - 1) == 0)
-        name = "worker";
-    size_t size = kind_size(name);
-    for (size_t i = 0; i < *count; i++)
-        if (strncmp(kinds[i].name, name, size) == 0 && kinds[i].name[size] == '\0')
-            return &kinds[i];
-    if (*count == KINDS_MAX || size >= KIND_NAME_MAX)
-        return NULL;
-    struct process_kind *kind = &kinds[(*count)++];
-    *kind = (struct process_kind){.running = 0};
-    memcpy(kind->name, name, size);
+    if (size == 4 && strncmp(name, "host", size) == 0)
+        return WORKER;
+    while (kind < WEIR_COUNT(KINDS) &&
+           (strlen(KINDS[kind]) != size || strncmp(KINDS[kind], name, size) != 0))
+        kind++;
     return kind;
 }
 
-/* Those that are forgotten by now were workers: of others, none is, or none is started again. */
+/* Trainers are started again by their runs. Of the others workers alone are forgotten before the end. */
 static void add_processes(const struct orchestrator_supervisor *supervisor, struct figures *figures)
 {
     struct orchestrator_child_state states[ORCHESTRATOR_CHILDREN_MAX];
-    struct process_kind kinds[KINDS_MAX];
-    size_t kind_count = 0,
-           count = orchestrator_supervisor_list(supervisor, states, WEIR_COUNT(states));
-    struct process_kind *workers = find_kind(kinds, &kind_count, "worker");
-    workers->restarts += orchestrator_supervisor_past_restarts(supervisor);
+    uint64_t running[WEIR_COUNT(KINDS) + 1] = {0}, restarts[WEIR_COUNT(KINDS) + 1] = {0};
+    size_t count = orchestrator_supervisor_list(supervisor, states, WEIR_COUNT(states));
+    restarts[WORKER] = orchestrator_supervisor_past_restarts(supervisor);
     for (size_t i = 0; i < count; i++) {
-        struct process_kind *kind = find_kind(kinds, &kind_count, states[i].name);
-        if (kind == NULL)
-            continue;
-        kind->running += states[i].pid > 0;
-        kind->restarts += states[i].restarts;
+        size_t kind = kind_of(states[i].name);
+        running[kind] += states[i].pid > 0;
+        restarts[kind] += states[i].restarts;
     }
-    for (size_t i = 0; i < kind_count; i++) {
-        FIGURE(figures, service_processes, kinds[i].running, kinds[i].name);
-        FIGURE(figures, service_restarts, kinds[i].restarts, kinds[i].name);
+    for (size_t kind = 0; kind < WEIR_COUNT(KINDS); kind++) {
+        FIGURE(figures, service_processes, running[kind], KINDS[kind]);
+        if (kind != TRAINER)
+            FIGURE(figures, service_restarts, restarts[kind], KINDS[kind]);
     }
 }
 
