@@ -23,7 +23,7 @@ enum {
     POOL_PAST_MAX = 8,          /* former sessions remembered per slot */
     POOL_SILENT_MS = 10000,     /* a worker that is silent for longer is not shown to consumers */
     POOL_FORGET_MS = 600000,    /* … and after this time its slot is another's */
-    POOL_BEATS_A_SECOND = 4000, /* of all workers together, about */
+    POOL_BEATS_A_SECOND = 3000, /* of all workers together, about */
     POOL_LEASE_BEATS = 4,       /* minimum life of a lease, in beats */
 };
 

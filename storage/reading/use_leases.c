@@ -1,7 +1,7 @@
 /* Holders, their use leases, and epochs: see use_leases.h for the rules.
  *
  * A holder is in one list. Those with a lease are listed by the newest epoch that they have named, in the order in which
- * their leases end: every lease is as long as all others, so whoever renews is the last. The others are listed while a
+ * their leases end: whoever renews is the last, and kept no shorter than the one before. The others are listed while a
  * report will count them. */
 #include "storage/reading/use_leases.h"
 
@@ -14,6 +14,7 @@
 
 enum {
     NOBODY = UINT32_MAX,
+    BOOKED_AGAIN_US = (STORAGE_HOLD_MAX_MS - STORAGE_HOLD_MS) * 1000 / 8,
     INDEX_MIN = 64, /* entries of sessions that are forgotten, before the index is made again */
 };
 
@@ -73,7 +74,7 @@ struct use_leases *storage_leases_new(int64_t now_ms)
 {
     struct use_leases *leases = weir_calloc(1, sizeof(*leases));
 
-    leases->blind_until_ms = now_ms + STORAGE_LEASE_KEPT_MS;
+    leases->blind_until_ms = now_ms + STORAGE_LEASE_KEPT_MAX_MS;
     leases->newest_ms = now_ms;
     leases->end_capacity = 16;
     leases->ends = weir_calloc(leases->end_capacity, sizeof(*leases->ends));
@@ -348,7 +349,8 @@ static enum weir_status take_holder(struct use_leases *leases, const struct use_
     return WEIR_OK;
 }
 
-/* Returns the pause until the next request, which it books. */
+/* Returns the pause until the next request, which it books. Where there are no bookings left, those of a while before are
+ * booked again: requests that came together do not come together forever. */
 static uint32_t book(struct use_leases *leases, int64_t now_ms)
 {
     int64_t earliest_us = (now_ms + STORAGE_HOLD_MS) * 1000;
@@ -358,14 +360,23 @@ static uint32_t book(struct use_leases *leases, int64_t now_ms)
     if (leases->booked_us < earliest_us)
         leases->booked_us = earliest_us;
     if (leases->booked_us > latest_us)
-        leases->booked_us = latest_us;
+        leases->booked_us = latest_us - BOOKED_AGAIN_US;
     return (uint32_t)(leases->booked_us / 1000 - now_ms);
 }
 
+/* Returns the life of a lease that is renewed after such a pause. */
+static uint32_t lease_of(uint32_t pause_ms)
+{
+    uint32_t lease_ms = pause_ms + STORAGE_ANSWER_MS;
+
+    return lease_ms > STORAGE_LEASE_MS ? lease_ms : STORAGE_LEASE_MS;
+}
+
 /* Starts the lease of a holder that is in no list. */
-static void begin_lease(struct use_leases *leases, uint32_t slot, uint64_t named, int64_t now_ms)
+static void begin_lease(struct use_leases *leases, uint32_t slot, uint64_t named, int64_t end_ms)
 {
     struct holder *holder = &leases->holders[slot];
+    struct holder_list *list;
     size_t place;
 
     if (holder->state == HOLDER_ENDED) /* its last words were overtaken: */
@@ -373,10 +384,13 @@ static void begin_lease(struct use_leases *leases, uint32_t slot, uint64_t named
     if (holder->named < named)
         holder->named = named;
     holder->state = HOLDER_RUNNING;
-    holder->lease_end_ms = now_ms + STORAGE_LEASE_KEPT_MS;
-    leases->trainers += holder->is_trainer;
     place = place_of(leases, holder->named);
-    append(leases, &leases->named[place], slot);
+    list = &leases->named[place];
+    if (list->last != NOBODY && end_ms < leases->holders[list->last].lease_end_ms)
+        end_ms = leases->holders[list->last].lease_end_ms;
+    holder->lease_end_ms = end_ms;
+    leases->trainers += holder->is_trainer;
+    append(leases, list, slot);
     if (leases->lowest > place)
         leases->lowest = place;
 }
@@ -397,15 +411,14 @@ enum weir_status storage_leases_hold(struct use_leases *leases, const struct use
     status = take_holder(leases, asked, now_ms, &slot, err);
     if (status != WEIR_OK)
         return status;
-    leases->holders[slot].is_trainer = asked->is_trainer;
-    begin_lease(leases, slot, named, now_ms);
-    expire(leases, place_of(leases, leases->holders[slot].named), now_ms);
-
     tell(leases, named, ret_grant);
-    ret_grant->lease_ms = STORAGE_LEASE_MS;
     ret_grant->pause_ms =
         ret_grant->epoch > named ? STORAGE_HOLD_MS : book(leases, now_ms); /* it asks at once */
+    ret_grant->lease_ms = lease_of(ret_grant->pause_ms);
     ret_grant->slot = slot;
+    leases->holders[slot].is_trainer = asked->is_trainer;
+    begin_lease(leases, slot, named, now_ms + ret_grant->lease_ms + ret_grant->lease_ms / 10);
+    expire(leases, place_of(leases, leases->holders[slot].named), now_ms);
     ret_grant->is_awaited = lowest_place(leases) > lowest;
     return WEIR_OK;
 }

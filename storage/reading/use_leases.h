@@ -6,33 +6,35 @@
  *  1. Ids are erased under the epoch that follows the newest one, at most STORAGE_ERASED_MAX per
  *     epoch, after their tombstones are committed. Epochs are consecutive, from 1.
  *  2. A holder that asks (`hold`) learns the epoch and every id erased since the epoch it named,
- *     and may use what it holds for STORAGE_LEASE_MS from when it SENT the request. Here its lease
- *     runs STORAGE_LEASE_KEPT_MS from when it was ANSWERED: later, and by a margin for clocks that
- *     differ in speed.
+ *     and may use what it holds for the lease, from when it SENT the request. Here its lease runs a
+ *     tenth longer, from when it was ANSWERED: later, and by a margin for clocks that differ in
+ *     speed.
  *  3. Epoch E is in force when no lease is running whose holder has not named an epoch >= E. After
  *     a restart the leases granted before are unknown: all of them count as running, and as silent,
- *     for STORAGE_LEASE_KEPT_MS.
+ *     for STORAGE_LEASE_KEPT_MAX_MS.
  *  4. Once in force, an epoch stays so: whoever comes later is answered with that epoch before it
  *     may use anything.
  *  5. A request of a holder costs the same for one holder and for thousands: a few list operations.
  *     All holders are looked at once per epoch, and once per report.
  *
  * Thousands hold. An erasure is to be in force within 3 s, and a holder that has just died is waited for until its
- * lease is over, so no lease may be longer because there are many: all holders have the same STORAGE_LEASE_MS, and only
- * the pause between two requests grows. A pause is booked with every answer: bookings lie 1 / STORAGE_HOLDS_A_SECOND
- * apart, never less than STORAGE_HOLD_MS ahead and never more than STORAGE_HOLD_MAX_MS. So
+ * lease is over. So leases hardly grow with the number of holders, and the pause between two requests grows as far as
+ * leases allow. A pause is booked with every answer: bookings lie 1 / STORAGE_HOLDS_A_SECOND apart, never less than
+ * STORAGE_HOLD_MS ahead and never more than STORAGE_HOLD_MAX_MS. A lease is STORAGE_LEASE_MS, or longer where the
+ * answer to the next request would have less than STORAGE_ANSWER_MS. So
  *
- *     up to 4,000 holders ask twice a second, as if each were alone;
- *     N of them ask after N / STORAGE_HOLDS_A_SECOND, evenly spread: 10,000 after 1.25 s;
- *     beyond 11,200 the pause stays at 1.4 s, which leaves 0.6 s for an answer to arrive before the lease is over.
+ *     up to 3,125 holders ask twice a second and have leases of 2 s, as if each were alone;
+ *     N of them ask after N / STORAGE_HOLDS_A_SECOND, evenly spread;
+ *     10,000 ask after 1.6 s, 6,250 a second, and have leases of 2.2 s: at 40 us of CPU for a request, its way through
+ *     ZeroMQ and its answer, a quarter of a core.
  *
- * In force is a new epoch after commit + max(hints, silence):
+ * In force is a new epoch after commit + max(hints, lost, silence):
  *
  *     hints    all are hinted at STORAGE_HINTS_AT_ONCE in STORAGE_HINT_MS, 25,600 a second, so that no queue of
- *              thousands forms in front of others. Each asks twice: to learn, and to say that it has dropped. 10,000
- *              holders are hinted in 0.4 s, and their 20,000 requests take storage less than a second.
- *     lost     a holder whose hint is lost asks within its pause: 1.4 s.
- *     silence  a holder that is dead: STORAGE_LEASE_KEPT_MS, 2.2 s. */
+ *              thousands forms before the requests of others. Each asks twice: to learn, and to say that it has
+ *              dropped. 10,000 holders are hinted in 0.4 s, and their 20,000 requests take storage a second.
+ *     lost     a holder whose hint is lost asks within its pause: 1.6 s.
+ *     silence  a holder that is dead: its lease and a tenth, 2.2 s to 2.42 s. */
 #ifndef WEIR_STORAGE_USE_LEASES_H
 #define WEIR_STORAGE_USE_LEASES_H
 
@@ -44,16 +46,19 @@
 #include <stdint.h>
 
 enum {
-    STORAGE_LEASE_MS = 2000,
+    STORAGE_LEASE_MS = 2000, /* at least */
     STORAGE_LEASE_KEPT_MS = STORAGE_LEASE_MS + STORAGE_LEASE_MS / 10,
+    STORAGE_HOLD_MS = 500,         /* between two requests of a holder, at least */
+    STORAGE_HOLD_MAX_MS = 1600,    /* … and at most */
+    STORAGE_ANSWER_MS = 600,       /* of a lease, left for the answer that renews it */
+    STORAGE_HOLDS_A_SECOND = 6250, /* requests of all holders together, about */
+    STORAGE_LEASE_MAX_MS = STORAGE_HOLD_MAX_MS + STORAGE_ANSWER_MS,
+    STORAGE_LEASE_KEPT_MAX_MS = STORAGE_LEASE_MAX_MS + STORAGE_LEASE_MAX_MS / 10,
     STORAGE_HOLDERS_MAX =
         32768, /* with a running lease, at the same time: twice POOL_WORKERS_MAX */
     STORAGE_TRAINERS_MAX =
-        STORAGE_HOLDERS_MAX / 4,   /* of them, of those who are not the platform's */
-    STORAGE_ERASED_MAX = 65536,    /* ids per epoch, and per answer */
-    STORAGE_HOLD_MS = 500,         /* between two requests of a holder, at least */
-    STORAGE_HOLD_MAX_MS = 1400,    /* … and at most */
-    STORAGE_HOLDS_A_SECOND = 8000, /* requests of all holders together, about */
+        STORAGE_HOLDERS_MAX / 4, /* of them, of those who are not the platform's */
+    STORAGE_ERASED_MAX = 65536,  /* ids per epoch, and per answer */
     STORAGE_HINTS_AT_ONCE = 256,
     STORAGE_HINT_MS = 10, /* between hints to so many */
 };
