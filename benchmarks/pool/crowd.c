@@ -22,7 +22,8 @@ enum {
     STRONG = 4,     /* processes, and a frail one */
     FRAIL_OF = 100, /* workers to one of the frail process */
     WORKERS_A_JOB = 50,
-    LINES = 1000, /* of a person each */
+    LINES = 1000,    /* of a person each */
+    LAPSES_OF = 100, /* renewals to one that came too late */
     LOOK_MS = 50,
     SETTLE_MS = 3000,
     MEASURE_MS = 10000,
@@ -145,11 +146,11 @@ enum weir_status pool_crowd_load(struct pool_crowd *crowd, enum rig_service serv
     *ret_cores =
         (double)(rig_cpu_ns(crowd->rig, service) - cpu_ns) / (double)(weir_now_ns() - begun_ns);
     after = look(crowd);
-    if (after.lapses > before.lapses || after.holding < crowd->workers)
+    if ((after.lapses - before.lapses) * LAPSES_OF > after.holds - before.holds)
         return weir_fail(err, WEIR_INTERNAL,
-                         "%" PRIu64 " use leases were over before they were renewed; %zu of %zu "
-                         "workers hold",
-                         after.lapses - before.lapses, after.holding, crowd->workers);
+                         "%" PRIu64 " of %" PRIu64 " use leases were over before they were "
+                         "renewed: this machine is too busy for so many workers",
+                         after.lapses - before.lapses, after.holds - before.holds);
     return WEIR_OK;
 }
 

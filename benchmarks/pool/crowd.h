@@ -19,7 +19,8 @@ enum weir_status pool_crowd_gather(const char *directory, size_t workers,
 void pool_crowd_disperse(struct pool_crowd *crowd);
 WEIR_DEFINE_AUTO(pool_crowd, pool_crowd_disperse)
 
-/* Cores that a service has used, over some seconds. INTERNAL when a use lease was over meanwhile. */
+/* Cores that a service has used, over some seconds. INTERNAL when use leases were over before they were renewed: the
+ * load was another one. */
 enum weir_status pool_crowd_load(struct pool_crowd *crowd, enum rig_service service,
                                  double *ret_cores, struct weir_error *err) WEIR_MUST_USE;
 /* Seconds from a request until it is in force. `is_maimed`: a hundredth of the workers are killed before; others take

@@ -26,6 +26,7 @@ enum {
     NAME_BYTES = 5, /* of a connection: a letter, and the number of its member */
     FRAME_MAX = 1 << 20,
     DESCRIPTORS_SPARE = 256,
+    DIALS_A_SECOND = 500, /* a listener's queue is short */
 };
 
 /* A request that is open, or when the next is due. */
@@ -52,7 +53,10 @@ struct crowd {
     void *zmq, *storage, *dispatcher;
     char *name;
     struct member *members;
-    size_t count;
+    size_t count, dialed;
+    const char *storage_at, *dispatcher_at;
+    int64_t begun_ms;
+    uint32_t pause_ms;
     struct weir_arena *arena;
     struct weir_buf header;
     struct crowd_report report; /* what is counted as it happens */
@@ -122,7 +126,7 @@ static bool is_due(const struct asking *asking, int64_t now_ms)
 
 static void send_due(struct crowd *crowd, int64_t now_ms)
 {
-    for (size_t i = 0; i < crowd->count; i++) {
+    for (size_t i = 0; i < crowd->dialed; i++) {
         if (is_due(&crowd->members[i].hold, now_ms))
             send_hold(crowd, i);
         if (crowd->dispatcher != NULL && is_due(&crowd->members[i].beat, now_ms))
@@ -135,7 +139,7 @@ static void send_due(struct crowd *crowd, int64_t now_ms)
 static void on_held(struct crowd *crowd, size_t at, const struct msg_hold_is *answer)
 {
     struct member *member = &crowd->members[at];
-    uint32_t pause_ms = answer->pause_ms > HOLD_MS ? answer->pause_ms : HOLD_MS;
+    uint32_t pause_ms = answer->pause_ms > crowd->pause_ms ? answer->pause_ms : crowd->pause_ms;
     int64_t now_ms = weir_now_ms();
 
     crowd->report.holds++;
@@ -246,6 +250,35 @@ static void take_all(struct crowd *crowd, void *socket)
         ;
 }
 
+/* ---- dialing ---- */
+
+static void dial(void *socket, const char *endpoint, size_t member)
+{
+    uint8_t identity[IDENTITY_BYTES], name[NAME_BYTES];
+    int rc;
+
+    weir_random_bytes(identity, sizeof(identity));
+    identity[0] |= 1; /* those starting with 0 belong to ZeroMQ */
+    name_connection(member, name);
+    rc = zmq_setsockopt(socket, ZMQ_ROUTING_ID, identity, sizeof(identity));
+    weir_require(rc == 0);
+    rc = zmq_setsockopt(socket, ZMQ_CONNECT_ROUTING_ID, name, sizeof(name));
+    weir_require(rc == 0);
+    rc = zmq_connect(socket, endpoint);
+    weir_require(rc == 0);
+}
+
+static void dial_due(struct crowd *crowd, int64_t now_ms)
+{
+    int64_t due = (now_ms - crowd->begun_ms) * DIALS_A_SECOND / 1000;
+
+    for (; crowd->dialed < crowd->count && (int64_t)crowd->dialed <= due; crowd->dialed++) {
+        dial(crowd->storage, crowd->storage_at, crowd->dialed);
+        if (crowd->dispatcher != NULL)
+            dial(crowd->dispatcher, crowd->dispatcher_at, crowd->dialed);
+    }
+}
+
 void crowd_step(struct crowd *crowd)
 {
     zmq_pollitem_t items[] = {{.socket = crowd->storage, .events = ZMQ_POLLIN},
@@ -255,6 +288,7 @@ void crowd_step(struct crowd *crowd)
     take_all(crowd, crowd->storage);
     if (crowd->dispatcher != NULL)
         take_all(crowd, crowd->dispatcher);
+    dial_due(crowd, weir_now_ms());
     send_due(crowd, weir_now_ms());
 }
 
@@ -280,37 +314,16 @@ void crowd_look(struct crowd *crowd, struct crowd_report *ret_report)
 
 /* ---- life ---- */
 
-static void dial(void *socket, const char *endpoint, size_t member)
-{
-    uint8_t identity[IDENTITY_BYTES], name[NAME_BYTES];
-    int rc;
-
-    weir_random_bytes(identity, sizeof(identity));
-    identity[0] |= 1; /* those starting with 0 belong to ZeroMQ */
-    name_connection(member, name);
-    rc = zmq_setsockopt(socket, ZMQ_ROUTING_ID, identity, sizeof(identity));
-    weir_require(rc == 0);
-    rc = zmq_setsockopt(socket, ZMQ_CONNECT_ROUTING_ID, name, sizeof(name));
-    weir_require(rc == 0);
-    rc = zmq_connect(socket, endpoint);
-    weir_require(rc == 0);
-}
-
-static void *dial_all(struct crowd *crowd, const char *endpoint)
+static void *open_socket(struct crowd *crowd)
 {
     static const struct {
         int option, value;
     } OPTIONS[] = {{ZMQ_LINGER, 0}, {ZMQ_RECONNECT_IVL, 20}, {ZMQ_RECONNECT_IVL_MAX, 200}};
-    void *socket;
+    void *socket = zmq_socket(crowd->zmq, ZMQ_ROUTER);
 
-    if (endpoint == NULL)
-        return NULL;
-    socket = zmq_socket(crowd->zmq, ZMQ_ROUTER);
     weir_require(socket != NULL);
     for (size_t i = 0; i < WEIR_COUNT(OPTIONS); i++)
         zmq_setsockopt(socket, OPTIONS[i].option, &OPTIONS[i].value, sizeof(int));
-    for (size_t i = 0; i < crowd->count; i++)
-        dial(socket, endpoint, i);
     return socket;
 }
 
@@ -334,7 +347,6 @@ enum weir_status crowd_start(const struct crowd_plan *plan, struct crowd **ret_c
 {
     enum weir_status status = check_descriptors(plan, err);
     struct crowd *crowd;
-    int64_t now_ms = weir_now_ms();
 
     if (status != WEIR_OK)
         return status;
@@ -342,17 +354,16 @@ enum weir_status crowd_start(const struct crowd_plan *plan, struct crowd **ret_c
     crowd->zmq = zmq_ctx_new();
     crowd->name = weir_strdup(plan->name);
     crowd->count = plan->count;
+    crowd->pause_ms = plan->pause_ms > 0 ? plan->pause_ms : HOLD_MS;
     crowd->members = weir_calloc(plan->count, sizeof(*crowd->members));
     crowd->arena = weir_arena_new();
-    for (size_t i = 0; i < plan->count; i++) {
-        struct member *member = &crowd->members[i];
-
-        member->session = weir_random_u64() | 1;
-        /* Spread over the first second, as who starts at some time or other. */
-        member->hold.due_ms = member->beat.due_ms = now_ms + (int64_t)(i * 1000 / plan->count);
-    }
-    crowd->storage = dial_all(crowd, plan->storage);
-    crowd->dispatcher = dial_all(crowd, plan->dispatcher);
+    for (size_t i = 0; i < plan->count; i++)
+        crowd->members[i].session = weir_random_u64() | 1;
+    crowd->begun_ms = weir_now_ms();
+    crowd->storage_at = plan->storage;
+    crowd->dispatcher_at = plan->dispatcher;
+    crowd->storage = open_socket(crowd);
+    crowd->dispatcher = plan->dispatcher != NULL ? open_socket(crowd) : NULL;
     *ret_crowd = crowd;
     return WEIR_OK;
 }

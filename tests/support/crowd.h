@@ -12,11 +12,13 @@
 
 struct crowd;
 
+/* Borrowed by the crowd, but for the name. */
 struct crowd_plan {
     const char *storage;    /* endpoint */
     const char *dispatcher; /* endpoint; NULL: they do not beat */
     const char *name;       /* beginning of all their names */
-    size_t count;
+    size_t count;           /* of members, who come one after the other, 500 a second */
+    uint32_t pause_ms;      /* between two holds, at least; 0: as real workers do */
 };
 
 /* A plain value: it may lie in memory that processes share. */

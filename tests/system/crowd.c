@@ -1,6 +1,6 @@
-/* crowd STORAGE COUNT [DISPATCHER]: so many workers that make nothing (tests/support/crowd.h) hold, and beat, until
+/* crowd STORAGE COUNT: so many workers that make nothing (tests/support/crowd.h) hold, as seldom as leases allow, until
  * standard input ends. Prints what has become of them, ten times a second, as a line:
- * HOLDING BEATING HOLDS BEATS LAPSES REFUSED [WORDS OF THE NEWEST REFUSAL]. */
+ * HOLDING HOLDS REFUSED [WORDS OF THE NEWEST REFUSAL]. */
 #include "tests/support/crowd.h"
 #include "core/base/clock.h"
 
@@ -9,15 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PRINT_MS = 100, COUNT_MAX = 65536 };
+enum { PRINT_MS = 100, PAUSE_MS = 1200, COUNT_MAX = 65536 };
 
 static void print(struct crowd *crowd)
 {
     struct crowd_report report;
 
     crowd_look(crowd, &report);
-    printf("%zu %zu %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %s\n", report.holding,
-           report.beating, report.holds, report.beats, report.lapses, report.refused, report.words);
+    printf("%zu %" PRIu64 " %" PRIu64 " %s\n", report.holding, report.holds, report.refused,
+           report.words);
     fflush(stdout);
 }
 
@@ -30,18 +30,16 @@ static bool is_over(void)
 
 int main(int argc, char **argv)
 {
-    long count = argc >= 3 ? strtol(argv[2], NULL, 10) : 0;
+    long count = argc == 3 ? strtol(argv[2], NULL, 10) : 0;
     struct crowd *crowd = NULL;
     struct weir_error err;
 
-    if (argc < 3 || argc > 4 || count <= 0 || count > COUNT_MAX) {
-        fprintf(stderr, "usage: crowd STORAGE COUNT [DISPATCHER]\n");
+    if (argc != 3 || count <= 0 || count > COUNT_MAX) {
+        fprintf(stderr, "usage: crowd STORAGE COUNT\n");
         return 2;
     }
-    const struct crowd_plan plan = {.storage = argv[1],
-                                    .dispatcher = argc == 4 ? argv[3] : NULL,
-                                    .name = "crowd",
-                                    .count = (size_t)count};
+    const struct crowd_plan plan = {
+        .storage = argv[1], .name = "crowd", .count = (size_t)count, .pause_ms = PAUSE_MS};
     if (crowd_start(&plan, &crowd, &err) != WEIR_OK) {
         fprintf(stderr, "crowd: %s\n", err.text);
         return 1;
