@@ -64,7 +64,8 @@ void preprocess_dispatcher_add(struct dispatcher *dispatcher, struct dispatcher_
     dispatcher->entries = weir_realloc(dispatcher->entries, dispatcher->entry_count + 1,
                                        sizeof(struct dispatcher_entry *));
     dispatcher->entries[dispatcher->entry_count++] = entry;
-    entry->account = preprocess_shares_join(&dispatcher->shares, &entry->quota);
+    const struct shares_quota quota = preprocess_entry_bounded(entry);
+    entry->account = preprocess_shares_join(&dispatcher->shares, &quota);
     entry->plan_changes =
         preprocess_plans_of(&dispatcher->plans, entry, weir_loop_now_ms(dispatcher->loop))->changes;
     join_production(dispatcher, entry);
@@ -194,7 +195,8 @@ enum weir_status preprocess_dispatcher_change_quota(struct dispatcher *dispatche
         return status;
     entry->quota = *quota;
     if (entry->account != NULL) {
-        struct shares_account *account = preprocess_shares_join(&dispatcher->shares, quota);
+        const struct shares_quota bounded = preprocess_entry_bounded(entry);
+        struct shares_account *account = preprocess_shares_join(&dispatcher->shares, &bounded);
         preprocess_shares_leave(&dispatcher->shares, entry->account);
         entry->account = account;
     }

@@ -34,6 +34,15 @@ struct shares_quota preprocess_dispatcher_quota_of(const struct msg_job_open *op
     };
 }
 
+struct shares_quota preprocess_entry_bounded(const struct dispatcher_entry *entry)
+{
+    struct shares_quota quota = entry->quota;
+    uint32_t max = (uint32_t)entry->plan.options.plan.workers.max;
+    if (max > 0 && (quota.workers == 0 || max < quota.workers))
+        quota.workers = max;
+    return quota;
+}
+
 uint64_t preprocess_entry_crew_key(const struct dispatcher_entry *entry)
 {
     const struct production *production = entry->job.production;
@@ -214,6 +223,9 @@ enum weir_status preprocess_entry_plan(struct dispatcher_entry *entry,
     if (status != WEIR_OK)
         return weir_error_wrap(err, status, "job %lu", entry->number);
     entry->plan_key = plan_key_of(entry);
+    status = preprocess_scaling_open(entry->plan.options.plan.policy, &entry->scaling, err);
+    if (status != WEIR_OK)
+        return weir_error_wrap(err, status, "job %lu", entry->number);
     status = take_fit(entry, err);
     if (status != WEIR_OK)
         return weir_error_wrap(err, status, "job %lu", entry->number);

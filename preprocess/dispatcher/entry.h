@@ -93,6 +93,8 @@ struct dispatcher_entry {
 uint64_t preprocess_entry_crew_key(const struct dispatcher_entry *entry);
 /* Returns the quota of the job's pipeline; a job that names no pipeline is one of its own. */
 struct shares_quota preprocess_dispatcher_quota_of(const struct msg_job_open *open);
+/* Returns the quota that the job shares the workers by: with the bound of its file, where that is lower. */
+struct shares_quota preprocess_entry_bounded(const struct dispatcher_entry *entry);
 /* A copy of what `job_open` says, without a plan. A job that trains is fitted on its own set: what is
  * fitted already, the vocabularies go on from. */
 struct dispatcher_entry *preprocess_entry_open(const struct msg_job_open *open);

@@ -52,11 +52,28 @@ static enum weir_status check_rounds(const struct weir_yaml_node *root, const st
         "the set of a training: each round has another set");
 }
 
+/* Refuses a policy that there is not, and options that it does not have. */
+static enum weir_status check_policy(const struct weir_yaml_node *root, struct weir_error *err)
+{
+    const struct weir_yaml_node *plan = weir_yaml_get(weir_yaml_get(root, "preprocess"), "plan");
+    struct scaling_job job = {0};
+    enum weir_status status = preprocess_scaling_open(weir_yaml_get(plan, "policy"), &job, err);
+    preprocess_scaling_job_fini(&job);
+    return status;
+}
+
+static void describe(struct weir_buf *out)
+{
+    preprocess_options_describe(out);
+    cfg_registry_document(&PREPROCESS_SCALE_POLICIES, "### preprocess.plan.policy", out);
+}
+
 /* The chain is planned once the options of all operators are good: each is planned by what those before it make. */
 static void check(const struct weir_yaml_node *root, struct cfg_complaints *all)
 {
     struct weir_error err;
     struct planned planned = {0};
+    cfg_note(all, check_policy(root, &err), &err);
     if (!preprocess_options_check(root, all))
         return;
     if (cfg_note(all, preprocess_tables_read(root, NULL, &planned.tables, &err), &err) &&
@@ -120,7 +137,7 @@ static const struct weir_service DISPATCHER = {
     .look = preprocess_look,
     .remark = remark,
     .print = preprocess_options_print,
-    .describe = preprocess_options_describe,
+    .describe = describe,
 };
 
 int main(int argc, char **argv)

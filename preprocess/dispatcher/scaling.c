@@ -13,6 +13,7 @@ void preprocess_scaling_job_fini(struct scaling_job *job)
 {
     preprocess_spans_fini(&job->spans);
     free(job->state);
+    free(job->opened.memory);
     *job = (struct scaling_job){0};
 }
 
@@ -92,15 +93,30 @@ bool preprocess_scaling_drains(const struct scaling *scaling, const char *name)
 
 /* ---- jobs ---- */
 
+enum weir_status preprocess_scaling_open(const struct weir_yaml_node *node, struct scaling_job *job,
+                                         struct weir_error *err)
+{
+    job->policy = preprocess_scale_policy_find("rates");
+    if (node == NULL)
+        return WEIR_OK;
+    enum weir_status status = cfg_plugin_open(&PREPROCESS_SCALE_POLICIES, NULL, node,
+                                              "preprocess.plan.policy", &job->opened, err);
+    if (status == WEIR_OK)
+        job->policy = preprocess_scale_policy_find(job->opened.plugin->name);
+    return status;
+}
+
 static uint32_t lower(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
 }
 
-struct scale_setting preprocess_scaling_setting(const struct scaling *scaling, uint32_t min,
+struct scale_setting preprocess_scaling_setting(const struct scaling *scaling,
+                                                const struct scaling_job *job, uint32_t min,
                                                 uint32_t max)
 {
     struct scale_setting setting = scaling->prices;
+    setting.options = job->opened.options;
     uint32_t most = max > 0 ? lower(max, SCALE_WORKERS_MAX) : SCALE_WORKERS_MAX;
     if (scaling->is_ordered)
         most = lower(most, scaling->bounds.max);
@@ -110,16 +126,22 @@ struct scale_setting preprocess_scaling_setting(const struct scaling *scaling, u
     return setting;
 }
 
-bool preprocess_scaling_begin(struct scaling_job *job, const struct scale_policy *policy,
-                              const struct scale_setting *setting)
+bool preprocess_scaling_begin(struct scaling_job *job, const struct scale_setting *setting)
 {
-    if (job->policy != NULL)
+    if (job->state != NULL)
         return false;
-    job->policy = policy;
-    job->state = weir_calloc(1, policy->state_size);
+    job->state = weir_calloc(1, job->policy->state_size);
     job->setting = *setting;
-    policy->begin(job->state, setting, &job->decision);
+    job->policy->begin(job->state, setting, &job->decision);
     return true;
+}
+
+double preprocess_scaling_need(const struct scaling_job *job)
+{
+    const struct scale_decision *decision = &job->decision;
+    bool is_bounded = decision->size.at[SCALE_POOL] >= job->setting.max.at[SCALE_POOL];
+    double by_rates = job->made > 0 ? job->wanted / job->made : 0;
+    return is_bounded && by_rates > decision->need ? by_rates : decision->need;
 }
 
 static double stalled_in(const struct scale_report *report)

@@ -4,6 +4,7 @@
 #ifndef WEIR_PREPROCESS_DISPATCHER_SCALING_H
 #define WEIR_PREPROCESS_DISPATCHER_SCALING_H
 
+#include "core/config/plugin.h"
 #include "core/wire/wire.h"
 #include "preprocess/scale/division.h"
 #include "preprocess/scale/policy.h"
@@ -15,8 +16,9 @@ enum {
 
 /* A job. Zeroed: nothing is decided. */
 struct scaling_job {
-    const struct scale_policy *policy; /* NULL: it was not in use yet */
-    void *state;                       /* of the policy */
+    const struct scale_policy *policy;
+    struct cfg_opened opened; /* its options, in memory of the job */
+    void *state;              /* of the policy; NULL: it was not in use yet */
     struct scale_setting setting;
     struct scale_decision decision;
     struct spans spans;
@@ -49,12 +51,18 @@ enum weir_status preprocess_scaling_order(struct scaling *scaling,
 /* True when a worker of this name is to end. */
 bool preprocess_scaling_drains(const struct scaling *scaling, const char *name);
 
-/* Returns the setting of a job whose pipeline has these bounds; max 0: none. */
-struct scale_setting preprocess_scaling_setting(const struct scaling *scaling, uint32_t min,
+/* Reads preprocess.plan.policy; NULL: the default. INVALID with place. */
+enum weir_status preprocess_scaling_open(const struct weir_yaml_node *node, struct scaling_job *job,
+                                         struct weir_error *err) WEIR_MUST_USE;
+/* Returns the setting of a job that has at least and at most so many workers; 0: as many as it needs. */
+struct scale_setting preprocess_scaling_setting(const struct scaling *scaling,
+                                                const struct scaling_job *job, uint32_t min,
                                                 uint32_t max);
 /* Has the policy begin, if it has not; true when it did. */
-bool preprocess_scaling_begin(struct scaling_job *job, const struct scale_policy *policy,
-                              const struct scale_setting *setting);
+bool preprocess_scaling_begin(struct scaling_job *job, const struct scale_setting *setting);
+/* Returns the workers that would suffice. A policy settles within its bounds: where it is at the upper one, what the
+ * consumers would take more than it makes counts, too. */
+double preprocess_scaling_need(const struct scaling_job *job);
 /* Has the policy decide by a report. */
 void preprocess_scaling_report(struct scaling_job *job, const struct scale_setting *setting,
                                const struct scale_report *report);

@@ -112,15 +112,20 @@ static void decide(struct dispatcher_entry *entry, const struct scale_setting *s
     record_decision(entry, stamp);
 }
 
+static uint32_t min_of(const struct dispatcher_entry *entry)
+{
+    return (uint32_t)entry->plan.options.plan.workers.min;
+}
+
 static void look_at_job(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
                         int64_t now_ms)
 {
     struct scaling_job *job = &entry->scaling;
     struct recording_stamp stamp = {.job = entry->number, .at_ms = now_ms};
     struct scale_report report;
-    const struct scale_setting setting =
-        preprocess_scaling_setting(&dispatcher->scaling, 0, entry->account->quota.workers);
-    if (preprocess_scaling_begin(job, preprocess_scale_policy_find("rates"), &setting)) {
+    const struct scale_setting setting = preprocess_scaling_setting(
+        &dispatcher->scaling, job, min_of(entry), entry->account->quota.workers);
+    if (preprocess_scaling_begin(job, &setting)) {
         record_setting(entry, stamp);
         record_decision(entry, stamp);
     }
@@ -156,6 +161,7 @@ static struct division_job part_of(const struct dispatcher_entry *entry)
     return (struct division_job){
         .pipeline = quota->pipeline,
         .share = quota->share,
+        .min = min_of(entry),
         .max = quota->workers,
         .asked = preprocess_division_asked(&entry->scaling.decision),
         .is_new = entry->scaling.reports == 0,
@@ -229,11 +235,11 @@ void preprocess_dispatcher_show_sizes(const struct dispatcher *dispatcher, struc
         const struct scaling_job *job = &dispatcher->entries[i]->scaling;
         const struct scale_decision *decision = &job->decision;
         jobs[i] = dispatcher->entries[i]->number;
-        policies[i] = job->policy != NULL ? job->policy->name : "";
+        policies[i] = job->policy->name;
         why[i] = decision->why != NULL ? decision->why : "";
         sizes[i] = job->is_used ? decision->size.at[SCALE_POOL] : 0;
         hosts[i] = job->is_used ? decision->size.at[SCALE_HOST] : 0;
-        needs[i] = job->is_used ? permille(decision->need) : 0;
+        needs[i] = job->is_used ? permille(preprocess_scaling_need(job)) : 0;
         given[i] = permille(job->given);
         wanted[i] = permille(job->wanted);
         made[i] = permille(job->made);

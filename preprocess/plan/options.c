@@ -2,6 +2,7 @@
 #include "preprocess/plan/options.h"
 
 #include "core/base/memory.h"
+#include "core/config/value.h"
 #include "preprocess/operators/operator.h"
 
 #include <stdlib.h>
@@ -66,6 +67,24 @@ static const struct cfg_key PLAN[] = {
             "auto, or {after: NAME}, what the operators up to the one of that name make of each; "
             "{after: source}, records that workers cannot read themselves, such as those of "
             "buckets. auto: after the operator that saves most, by what was measured, or none"},
+    {.name = "workers",
+     .kind = CFG_KIND_NODE,
+     .offset = CFG_OFFSET(const struct weir_yaml_node *, struct preprocess_planned, workers_node),
+     .doc =
+         "workers that the pipeline has while it trains: auto (default), as many as its trainers "
+         "need; a number; or {min: A, max: B}, as many as they need within these bounds. The "
+         "system file bounds all of them together"},
+    CFG_NODE(struct preprocess_planned, policy,
+             .doc = "policy by which the number of workers follows the need (default: rates): its "
+                    "name, or {policy: NAME} with its options: see below"),
+    CFG_END,
+};
+
+static const struct cfg_key WORKERS[] = {
+    CFG_U64(struct preprocess_workers, min, .fallback = "0", .max = PREPROCESS_WORKERS_MAX,
+            .doc = ""),
+    CFG_U64(struct preprocess_workers, max, .fallback = "0", .max = PREPROCESS_WORKERS_MAX,
+            .doc = ""),
     CFG_END,
 };
 
@@ -86,8 +105,6 @@ static const struct cfg_key SECTION[] = {
      .kind = CFG_KIND_NODE,
      .offset = CFG_OFFSET(const struct weir_yaml_node *, struct preprocess_options, plan_node),
      .doc = "what Weir may change about how batches are made: see below"},
-    CFG_U64(struct preprocess_options, workers, .fallback = "0", .max = PREPROCESS_WORKERS_MAX,
-            .doc = "worker processes; 0: as the system has"),
     {.name = "on_error",
      .kind = CFG_KIND_NODE,
      .offset = CFG_OFFSET(const struct weir_yaml_node *, struct preprocess_options, on_error_node),
@@ -127,12 +144,50 @@ static enum weir_status read_cache(struct preprocess_planned *plan, struct weir_
     return status;
 }
 
+/* Reads auto, a number, or {min: A, max: B}. */
+static enum weir_status read_workers(struct preprocess_planned *plan, struct weir_error *err)
+{
+    const struct weir_yaml_node *node = plan->workers_node;
+    const char *word = weir_yaml_text(node);
+    struct preprocess_workers *workers = &plan->workers;
+    enum weir_status status = WEIR_OK;
+    if (node == NULL || weir_str_equal(word, "auto"))
+        return WEIR_OK;
+    if (word == NULL)
+        status = cfg_read(WORKERS, CFG_CLOSED, node, "preprocess.plan.workers", NULL, workers, err);
+    else if (!cfg_value_store(WORKERS, word, &workers->min) || workers->min == 0)
+        status = weir_yaml_fail(node, err,
+                                "preprocess.plan.workers: found '%s', expected auto, a number of "
+                                "workers from 1 to %d, or {min: A, max: B}",
+                                word, PREPROCESS_WORKERS_MAX);
+    else
+        workers->max = workers->min;
+    if (status == WEIR_OK && workers->max > 0 && workers->min > workers->max)
+        return weir_yaml_fail(node, err,
+                              "preprocess.plan.workers: found min %lu above max %lu, expected it "
+                              "to be at most that",
+                              workers->min, workers->max);
+    return status;
+}
+
+/* Reads the keys of the section itself. */
+static enum weir_status read_keys(const struct weir_yaml_node *section,
+                                  struct preprocess_options *options, struct weir_error *err)
+{
+    const struct weir_yaml_node *moved = weir_yaml_get(section, "workers");
+    if (moved != NULL)
+        return weir_yaml_fail(moved, err,
+                              "preprocess.workers: found here, expected in preprocess.plan, as "
+                              "preprocess.plan.workers");
+    return cfg_read(SECTION, CFG_CLOSED, section, "preprocess", NULL, options, err);
+}
+
 static void read_section(const struct weir_yaml_node *root, struct preprocess_options *options,
                          struct cfg_complaints *all)
 {
     struct weir_error err;
     const struct weir_yaml_node *section = weir_yaml_get(root, "preprocess");
-    cfg_note(all, cfg_read(SECTION, CFG_CLOSED, section, "preprocess", NULL, options, &err), &err);
+    cfg_note(all, read_keys(section, options, &err), &err);
     cfg_note(all,
              cfg_read(BATCH, CFG_CLOSED, options->batch_node, "preprocess.batch", NULL,
                       &options->batch, &err),
@@ -142,6 +197,7 @@ static void read_section(const struct weir_yaml_node *root, struct preprocess_op
                       &err),
              &err);
     cfg_note(all, read_cache(&options->plan, &err), &err);
+    cfg_note(all, read_workers(&options->plan, &err), &err);
     cfg_note(all, cfg_on_error_read(options->on_error_node, &options->on_error, &err), &err);
     if (options->batch.shuffle == PREPROCESS_SHUFFLE_WINDOWED && options->batch.window == 0)
         cfg_note(all,
@@ -218,7 +274,7 @@ enum weir_status preprocess_options_print(const struct weir_yaml_node *root, str
     cfg_print(BATCH, &options.batch, 4, out);
     weir_buf_append_text(out, "  plan:\n");
     cfg_print(PLAN, &options.plan, 4, out);
-    weir_buf_printf(out, "  workers: %lu\n  on_error: ", options.workers);
+    weir_buf_append_text(out, "  on_error: ");
     cfg_on_error_print(&options.on_error, out);
     weir_buf_append_text(out, "\n");
     return status;

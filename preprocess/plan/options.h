@@ -8,7 +8,7 @@
 #include "preprocess/order/geometry.h"
 #include "preprocess/order/order.h"
 
-enum { PREPROCESS_WORKERS_MAX = 64, PREPROCESS_PAYLOAD_BYTES_MAX = 512 << 20 /* of one batch */ };
+enum { PREPROCESS_WORKERS_MAX = 1024, PREPROCESS_PAYLOAD_BYTES_MAX = 512 << 20 /* of one batch */ };
 #define PREPROCESS_BATCH_BYTES_MAX (UINT64_C(1) << 30) /* of the tensors of one batch */
 
 enum preprocess_sequence { PREPROCESS_DETERMINISTIC, PREPROCESS_RELAXED };
@@ -32,6 +32,10 @@ enum preprocess_order_of_operators {
 };
 enum preprocess_sharing { PREPROCESS_SHARE_AUTO, PREPROCESS_SHARE_NONE };
 enum preprocess_place_of_operators { PREPROCESS_PLACE_AUTO, PREPROCESS_POOL, PREPROCESS_HOST };
+/* Bounds of the workers that a job has; 0: there is none. */
+struct preprocess_workers {
+    uint64_t min, max;
+};
 struct preprocess_planned {
     int order; /* enum preprocess_order_of_operators */
     int place; /* enum preprocess_place_of_operators */
@@ -40,6 +44,10 @@ struct preprocess_planned {
     const struct weir_yaml_node *cache_node; /* private: read into `cache_after` */
     const char *cache_after; /* operator after which rows are kept, or "source"; NULL: none are … */
     bool cache_auto;         /* … but for a place that is chosen */
+    const struct weir_yaml_node *workers_node; /* private: read into `workers` */
+    struct preprocess_workers workers;
+    const struct weir_yaml_node
+        *policy; /* that scales the job, for whoever knows policies; or NULL */
 };
 /* True when records are kept, in place of what operators make of them. */
 bool preprocess_keeps_records(const struct preprocess_planned *plan);
@@ -50,7 +58,6 @@ struct preprocess_options {
     struct preprocess_batch batch;
     const struct weir_yaml_node *plan_node; /* private: read into `plan` */
     struct preprocess_planned plan;
-    uint64_t workers;                           /* 0: as the system has */
     const struct weir_yaml_node *on_error_node; /* private: read into `on_error` */
     struct cfg_on_error on_error;
 };
