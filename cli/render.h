@@ -31,6 +31,8 @@ cli_exit_fn cli_exit_of_materialize;
 
 /* A line for each export that an erasure cannot reach. */
 void cli_show_export_copies(const json_t *exports, struct cli_page *page);
+/* A table of how the runs are scaled: those of which anything was measured. */
+void cli_show_scaling(const json_t *runs, struct cli_page *page);
 /* Returns the words after "waits … % of its time", by the stage that causes it. */
 const char *cli_stage_text(const char *stage);
 /* "0.0012 EUR"; "0.31 CPU s" where nothing has a price; "-" when nothing is known. */

@@ -135,5 +135,6 @@ void cli_render_workers(const json_t *answer, struct cli_page *page)
     cli_render_pool(json_object_get(answer, "pool"), page);
     show_pool(workers, page);
     show_pipelines(json_object_get(answer, "pipelines"), page);
+    cli_show_scaling(json_object_get(answer, "runs"), page);
     show_runs(json_object_get(answer, "runs"), page);
 }

@@ -2,6 +2,7 @@
 #include "orchestrator/topics/topic.h"
 
 #include "orchestrator/pipeline/pipeline.h"
+#include "orchestrator/topics/workers_jobs.h"
 #include "orchestrator/topics/workers_pool.h"
 #include "orchestrator/values/json_object.h"
 
@@ -129,6 +130,7 @@ static json_t *runs_json(const struct msg_workers_are *pool)
                               JSON_NUMBER("bytes_read", pool->job_bytes_read.at[i]),
                               JSON_NUMBER("failed", pool->job_failed.at[i]),
                               JSON_TEXT_OR_NULL("reason", reason[0] != '\0' ? reason : NULL),
+                              JSON_NEW("scaling", orchestrator_topic_scaling_json(pool, i)),
                               JSON_NEW("operators", run_operators_json(pool, pool->jobs.at[i]))));
     }
     return runs;
@@ -164,7 +166,7 @@ static void on_workers(void *owner, const struct weir_reply *reply, const struct
         return;
     }
     const struct msg_workers_are *pool = reply->message;
-    if (!is_whole(pool)) {
+    if (!is_whole(pool) || !orchestrator_topic_scaling_is_whole(pool)) {
         topic_fail(call, WEIR_INTERNAL, "the dispatcher sent no good list of workers");
         return;
     }

@@ -154,6 +154,25 @@ static void describe_jobs(const struct dispatcher *dispatcher, struct weir_arena
     answer->job_batches = (struct weir_u64s){batches, count};
 }
 
+/* Says how each job is scaled. */
+static void describe_sizes(const struct dispatcher *dispatcher, struct weir_arena *arena,
+                           struct msg_workers_are *answer)
+{
+    struct msg_pool_is sizes = {0};
+    preprocess_dispatcher_show_sizes(dispatcher, arena, &sizes);
+    answer->job_policies = sizes.policies;
+    answer->job_whys = sizes.why;
+    answer->job_sizes = sizes.sizes;
+    answer->job_host_sizes = sizes.host_sizes;
+    answer->job_needs = sizes.needs;
+    answer->job_given = sizes.given;
+    answer->job_wanted = sizes.wanted;
+    answer->job_made = sizes.made;
+    answer->job_stalled = sizes.stalled;
+    answer->job_reports = sizes.reports;
+    answer->job_settled = sizes.settled;
+}
+
 /* ---- pipelines ---- */
 
 static void describe_pipelines(const struct shares *shares, struct weir_arena *arena,
@@ -200,6 +219,7 @@ void preprocess_dispatcher_on_workers_request(void *state, struct weir_request *
     describe_workers(workers, count, request->arena, &answer);
     describe_operators(dispatcher, workers, count, request->arena, &answer);
     describe_jobs(dispatcher, request->arena, &answer);
+    describe_sizes(dispatcher, request->arena, &answer);
     describe_pipelines(&dispatcher->shares, request->arena, &answer);
     weir_rpc_reply(request->server, &request->route, MSG_workers_are, &answer, NULL);
 }
