@@ -1,5 +1,5 @@
-/* A pool that grows and shrinks all the time, as an orchestrator would have it: workers are told to drain, end once they
- * are named as drained, and come back. What it knows is durable. */
+/* A pool that grows and shrinks all the time, as an orchestrator would have it: workers are told to drain, end once
+ * they are named as drained, and come back. What it knows is durable. */
 #include "core/base/memory.h"
 #include "tests/simulation/delivery_lab.h"
 

@@ -30,7 +30,8 @@ static void end(struct worker_flow *flow)
 }
 
 /* Orders for the groups first … first + count - 1, fences 100 + group. */
-static void order(struct worker_flow *flow, uint64_t first, size_t count, int64_t sent_ms)
+static void order_to(struct worker_flow *flow, uint64_t first, size_t count, int64_t sent_ms,
+                     bool drains)
 {
     uint64_t jobs[8], attempts[8], groups[8], fences[8], sessions[8];
     uint32_t ranks[8] = {0};
@@ -49,10 +50,16 @@ static void order(struct worker_flow *flow, uint64_t first, size_t count, int64_
                                        .fences = {fences, count},
                                        .sessions = {sessions, count},
                                        .ranks = {ranks, count},
-                                       .known = true};
+                                       .known = true,
+                                       .drains = drains};
     preprocess_flow_orders(flow, &orders, sent_ms);
     for (size_t i = 0; i < count; i++) /* two batches a group */
         preprocess_flow_begin(flow, fences[i], (struct preprocess_range){2 * groups[i], 2});
+}
+
+static void order(struct worker_flow *flow, uint64_t first, size_t count, int64_t sent_ms)
+{
+    order_to(flow, first, count, sent_ms, false);
 }
 
 static void credit(struct worker_flow *flow, uint64_t granted, uint64_t taken, uint64_t missing,
@@ -416,6 +423,84 @@ static void a_suspended_lease_waits_until_it_begins_again(void **state)
     end(flow);
 }
 
+static size_t leases_of(const struct worker_flow *flow)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < WORKER_LEASES_MAX; i++)
+        count += flow->leases[i].fence != 0;
+    return count;
+}
+
+static void a_worker_that_drains_ends_what_it_has_begun_and_gives_up_the_rest(void **state)
+{
+    (void)state;
+    struct worker_flow *flow = begin();
+    credit(flow, 1000, 0, 0, false);
+    order(flow, 0, 3, 0);
+    assert_int_equal(make(flow), 0);
+    assert_int_equal(send_one(flow, 1), 0);
+    order_to(flow, 0, 3, 1, true);
+    assert_int_equal(leases_of(flow), 1);
+    assert_non_null(preprocess_flow_lease(flow, 100));
+    assert_int_equal(preprocess_flow_want(flow), 0);
+    assert_int_equal(make(flow), 1);
+    assert_int_equal(send_one(flow, 1), 1);
+    assert_true(preprocess_worker_lease_done(preprocess_flow_lease(flow, 100)));
+    order_to(flow, 0, 0, 2, true);
+    assert_int_equal(leases_of(flow), 0);
+    assert_int_equal(preprocess_flow_want(flow), 0);
+    order(flow, 3, 0, 3); /* it is to stay after all */
+    assert_int_equal(preprocess_flow_want(flow), WORKER_LEASES_WANTED);
+    end(flow);
+}
+
+/* Work is not thrown away; a lease behind a consumer that takes nothing is given up. */
+static void a_worker_that_drains_keeps_the_batch_that_it_makes(void **state)
+{
+    (void)state;
+    struct worker_flow *flow = begin();
+    order(flow, 0, 3, 0);
+    order_to(flow, 0, 3, 1, true);
+    assert_int_equal(leases_of(flow), 1);
+    assert_non_null(preprocess_flow_lease(flow, 100));
+    end(flow);
+    flow = begin();
+    order(flow, 0, 3, 0);
+    assert_int_equal(make(flow), 0);
+    assert_int_equal(make(flow), 1);
+    assert_int_equal(make(flow), -1);
+    order_to(flow, 0, 3, 1, true);
+    assert_int_equal(leases_of(flow), 1);
+    end(flow);
+}
+
+static uint64_t work_of(const struct worker_flow *flow)
+{
+    const struct worker_lease *lease = preprocess_flow_work(flow);
+    return lease != NULL ? lease->fence : 0;
+}
+
+static void a_worker_is_busy_with_what_it_makes_or_waits_for_and_not_with_credit(void **state)
+{
+    (void)state;
+    struct worker_flow *flow = begin();
+    assert_int_equal(work_of(flow), 0);
+    order(flow, 0, 2, 0);
+    assert_int_equal(work_of(flow), 100);
+    preprocess_flow_suspend(flow, 100); /* its samples are located; the next is at work */
+    assert_int_equal(work_of(flow), 101);
+    preprocess_flow_suspend(flow, 101);
+    assert_int_equal(work_of(flow), 100);
+    preprocess_flow_begin(flow, 100, (struct preprocess_range){0, 2});
+    assert_int_equal(make(flow), 0);
+    assert_int_equal(make(flow), 1);
+    assert_int_equal(work_of(flow), 0); /* enough wait, whatever is located meanwhile */
+    credit(flow, 1000, 0, 0, false);
+    assert_int_equal(send_one(flow, 1), 0);
+    assert_int_equal(work_of(flow), 101);
+    end(flow);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -436,6 +521,9 @@ int main(void)
         cmocka_unit_test(strangers_do_not_crowd_out_who_is_served),
         cmocka_unit_test(a_job_needs_what_its_consumer_lacks_and_the_first_before_it_comes),
         cmocka_unit_test(a_suspended_lease_waits_until_it_begins_again),
+        cmocka_unit_test(a_worker_that_drains_ends_what_it_has_begun_and_gives_up_the_rest),
+        cmocka_unit_test(a_worker_that_drains_keeps_the_batch_that_it_makes),
+        cmocka_unit_test(a_worker_is_busy_with_what_it_makes_or_waits_for_and_not_with_credit),
     };
     return cmocka_run_group_tests_name("flow", tests, NULL, NULL);
 }

@@ -63,6 +63,7 @@ struct visit {
     int64_t now_ms;
     struct dispatcher_held held[4];
     size_t held_count;
+    bool drains;
 };
 
 static size_t visit(struct fixture *fixture, const struct visit *visit,
@@ -71,7 +72,8 @@ static size_t visit(struct fixture *fixture, const struct visit *visit,
     struct dispatcher_visit beat_of = {.worker = visit->worker,
                                        .session = visit->session,
                                        .held = visit->held,
-                                       .held_count = visit->held_count};
+                                       .held_count = visit->held_count,
+                                       .drains = visit->drains};
     lease_job(&fixture->job, &beat_of, visit->want, visit->now_ms);
     return preprocess_job_leases(&fixture->job, visit->worker, visit->session, leases);
 }
@@ -121,6 +123,38 @@ static int end(void **state)
 }
 
 /* ---- the rules ---- */
+
+/* Rule 11: what it has not begun is another's at once; what it has sent is its own until the consumer has it. */
+static void a_worker_that_drains_gets_nothing_and_gives_up_what_it_does_not_list(void **state)
+{
+    struct fixture *fixture = *state;
+    struct dispatcher_lease leases[DISPATCHER_LEASES_MAX];
+    consume(fixture, ONE, 1, 0, 0, 0);
+    assert_int_equal(visit(fixture, &(struct visit){.session = 1, .want = 3}, leases), 3);
+    uint64_t fence = leases[0].fence;
+    const struct visit drains = {.session = 1,
+                                 .want = 3,
+                                 .held = {{.group = 0, .fence = fence}},
+                                 .held_count = 1,
+                                 .now_ms = 10,
+                                 .drains = true};
+    assert_int_equal(visit(fixture, &drains, leases), 1);
+    assert_int_equal(leases[0].group, 0);
+    const struct visit other = {.worker = 1, .session = 2, .want = 2, .now_ms = 11};
+    assert_int_equal(visit(fixture, &other, leases), 2);
+    assert_int_equal(leases[0].group, 1);
+    assert_true(preprocess_job_holds(&fixture->job, 0, 1, 12));
+    const struct visit sent = {.session = 1,
+                               .held = {{.group = 0, .fence = fence, .sent = true}},
+                               .held_count = 1,
+                               .now_ms = 20,
+                               .drains = true};
+    assert_int_equal(visit(fixture, &sent, leases), 0);
+    assert_true(preprocess_job_holds(&fixture->job, 0, 1, 21));
+    assert_false(preprocess_job_holds(&fixture->job, 0, 1, 20 + DISPATCHER_SENT_PATIENCE_MS));
+    consume(fixture, ONE, 1, 0, 2, 22);
+    assert_false(preprocess_job_holds(&fixture->job, 0, 1, 22));
+}
 
 static void no_lease_before_a_consumer_came(void **state)
 {
@@ -432,6 +466,9 @@ int main(void)
                                         a_job_and_its_consumer, end),
         cmocka_unit_test_setup_teardown(a_restarted_dispatcher_waits_for_its_consumer,
                                         a_job_and_its_consumer, end),
+        cmocka_unit_test_setup_teardown(
+            a_worker_that_drains_gets_nothing_and_gives_up_what_it_does_not_list,
+            a_job_and_its_consumer, end),
         cmocka_unit_test_setup_teardown(a_silent_consumer_holds_no_leases, a_job_and_its_consumer,
                                         end),
         cmocka_unit_test_setup_teardown(partial_fits_are_taken_in_group_order, a_job_that_fits,
