@@ -64,6 +64,22 @@ static void put_share(const json_t *share, struct cli_page *page)
                  (long long)cli_number(share, "runs"), (long long)cli_number(share, "batches"));
 }
 
+/* Batches on their way to trainers that are at work, and waiting there. */
+static void show_in_flight(const json_t *in_flight, struct cli_page *page)
+{
+    static const struct cli_column COLUMNS[] = {
+        {"in flight", CLI_BYTES, .key = "bytes"},
+        {"batches", CLI_TENTHS, .key = "batches", .absent = "-"},
+        {"loop / s", CLI_HUNDREDTHS, .key = "loop_batches_per_second"},
+        {"workers / s", CLI_HUNDREDTHS, .key = "worker_batches_per_second"},
+        {"variance", CLI_HUNDREDTHS, .key = "variance"},
+        {"needed for", CLI_TEXT, .key = "why"},
+    };
+    const json_t *trainers = json_object_get(in_flight, "trainers");
+    if (json_array_size(trainers) > 0)
+        cli_show_table(page, trainers, COLUMNS, WEIR_COUNT(COLUMNS));
+}
+
 static void show_choice(const json_t *keeping, struct cli_page *page)
 {
     static const struct cli_column COLUMNS[] = {
@@ -135,4 +151,5 @@ void cli_render_plan(const json_t *answer, struct cli_page *page)
         cli_line(page, "measured since: %.1f %% less", PERCENT * cli_real(answer, "saved"));
     put_place(json_object_get(answer, "place"), page);
     put_share(json_object_get(answer, "share"), page);
+    show_in_flight(json_object_get(answer, "in_flight"), page);
 }

@@ -540,6 +540,7 @@ static enum weir_status start(struct local *local, struct weir_error *err)
         .launcher = system->launcher,
         .log_level = system->log_level,
         .has_tcp = system->listen != NULL,
+        .batches_memory = system->batches_memory,
     };
     struct orchestrator_platform_events events = {
         .owner = local, .ready = on_ready, .failed = on_failed, .stopped = on_stopped};

@@ -81,9 +81,21 @@ double trainer_buffering_batches(const struct buffering_rates *rates,
 
 /* ---- what is measured ---- */
 
-void trainer_buffering_limit(struct buffering *buffering, uint64_t memory)
+static void limit(struct buffering *buffering)
 {
+    buffering->bytes = buffering->need;
+    if (buffering->is_fixed || buffering->memory == 0 || buffering->memory >= buffering->need)
+        return;
+    buffering->bytes = buffering->memory;
+    buffering->why = BUFFERING_MEMORY;
+}
+
+void trainer_buffering_begin(struct buffering *buffering, uint64_t bytes, uint64_t memory)
+{
+    buffering->bytes = buffering->need = bytes;
     buffering->memory = memory;
+    buffering->why = buffering->is_fixed ? BUFFERING_FIXED : BUFFERING_FIRST;
+    limit(buffering);
 }
 
 void trainer_buffering_worked(struct buffering *buffering, int64_t worked_ns)
@@ -251,17 +263,13 @@ static uint64_t approach(uint64_t bytes, uint64_t target)
 
 bool trainer_buffering_due(const struct buffering *buffering, int64_t now_ns)
 {
-    return now_ns - buffering->look_ns >= BUFFERING_LOOK_MS * INT64_C(1000000);
+    return !buffering->is_fixed &&
+           now_ns - buffering->look_ns >= BUFFERING_LOOK_MS * INT64_C(1000000);
 }
 
 void trainer_buffering_look(struct buffering *buffering, const struct buffering_extent *extent,
                             int64_t now_ns)
 {
-    if (buffering->is_fixed) {
-        buffering->look_ns = now_ns;
-        buffering->why = BUFFERING_FIXED;
-        return;
-    }
     count_held(buffering, now_ns);
     if (buffering->look_ns == 0)
         buffering->halved_ns = now_ns;
@@ -271,11 +279,7 @@ void trainer_buffering_look(struct buffering *buffering, const struct buffering_
     buffering->waited_ns = buffering->held_ns = 0;
     buffering->need = approach(buffering->need, needed(buffering, extent));
     forget(buffering, now_ns);
-    buffering->bytes = buffering->need;
-    if (buffering->memory > 0 && buffering->memory < buffering->need) {
-        buffering->bytes = buffering->memory;
-        buffering->why = BUFFERING_MEMORY;
-    }
+    limit(buffering);
 }
 
 const char *trainer_buffering_name(enum buffering_reason why)

@@ -82,7 +82,7 @@ struct buffering_worker {
     int64_t held_since;             /* … since then; 0: it never had any */
 };
 
-/* Zeroed, with `bytes` set, is a client that has measured nothing. */
+/* Zeroed is a client that has measured nothing. */
 struct buffering {
     bool is_fixed;   /* the loop says how many bytes */
     uint64_t bytes;  /* as decided */
@@ -99,8 +99,8 @@ struct buffering {
     int64_t look_ns, halved_ns;
 };
 
-/* Memory that there may be. Less than is in use becomes true as batches are released. */
-void trainer_buffering_limit(struct buffering *buffering, uint64_t memory);
+/* Begins with so many bytes, as far as there may be so much memory. */
+void trainer_buffering_begin(struct buffering *buffering, uint64_t bytes, uint64_t memory);
 /* The loop has worked on a batch for so long. */
 void trainer_buffering_worked(struct buffering *buffering, int64_t worked_ns);
 /* … or has waited for one that was not here. */

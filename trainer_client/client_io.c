@@ -321,8 +321,10 @@ static void remember_opened(struct weir_client *client, const struct msg_client_
         .fitted_size = client->fitted.size,
     };
     client->opened = true;
-    client->lending.window_bytes = trainer_delivery_window(client->delivery);
-    client->buffering.bytes = client->buffering.need = trainer_delivery_window(client->delivery);
+    trainer_buffering_begin(&client->buffering, trainer_delivery_window(client->delivery),
+                            opened->memory);
+    trainer_delivery_resize(client->delivery, client->buffering.bytes);
+    trainer_lending_resize(&client->lending, client->buffering.bytes);
     trainer_lending_saw(&client->lending, opened->batch_bytes);
     set_workers(client, opened->workers);
 }
@@ -389,6 +391,7 @@ static void on_orders(void *owner, const struct weir_reply *reply, const struct 
         const struct msg_client_orders *orders = reply->message;
         trainer_delivery_ordered(client->delivery, orders);
         (void)snprintf(client->stage, sizeof(client->stage), "%s", orders->stage);
+        client->buffering.memory = orders->memory;
         if (!orders->superseded && !orders->regroup)
             set_workers(client, orders->workers);
     } else if (is_refused(err)) {
@@ -405,12 +408,25 @@ static int64_t waited_ns(const struct weir_client *client)
     return client->stats.wait_ns + (client->since_ns != 0 ? now_ns - client->since_ns : 0);
 }
 
+static void add_window(const struct buffering *buffering, struct msg_client_beat *beat)
+{
+    beat->window = buffering->bytes;
+    beat->window_need = buffering->need;
+    beat->window_why = trainer_buffering_name(buffering->why);
+    beat->window_batch = (uint64_t)buffering->batch_bytes;
+    beat->window_wanted = buffering->rates.wanted;
+    beat->window_made = buffering->rates.made;
+    beat->window_spread = buffering->rates.variance;
+    beat->window_lead_ns = (int64_t)(buffering->rates.lead_s * 1e9);
+}
+
 static void send_beat(struct weir_client *client, int64_t now_ms)
 {
     struct msg_client_beat beat;
     trainer_delivery_beat(client->delivery, now_ms, &beat);
     beat.wait_ns = waited_ns(client);
     beat.steps_ns = client->steps_ns;
+    add_window(&client->buffering, &beat);
     client->beat_call = (struct call){.client = client, .open = true, .sent_ms = now_ms};
     weir_rpc_call(client->dispatcher, MSG_client_beat, &beat, CALL_MS, on_orders,
                   &client->beat_call);

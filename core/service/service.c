@@ -55,6 +55,8 @@ static const struct weir_option OPTIONS[] = {
     {"share", "BYTES", "memory for batches that several jobs need (worker)", OPTION(options.share)},
     {"place", "PLACE", "pool (default), or host: it runs beside the trainers (worker)",
      OPTION(options.place)},
+    {"memory", "BYTES", "of batches on their way to trainers, and waiting there (dispatcher)",
+     OPTION(options.memory)},
     {"check-config", "FILE", "check the sections this service owns", OPTION(check_config)},
     {"found", NULL,
      "with --check-config: against the data, and what others have found, as JSON on standard input",

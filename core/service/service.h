@@ -25,6 +25,7 @@ struct weir_service_options {
     const char *listen;     /* --listen: endpoint for trainers, in place of their socket; or NULL */
     const char *keep;       /* --keep: BYTES:HOW of rows that workers keep of samples; NULL: none */
     const char *share;      /* --share: BYTES of batches that several jobs need; or NULL */
+    const char *memory;     /* --memory: BYTES of batches on their way and waiting; or NULL: any */
     const char *compress;   /* --compress: how a worker compresses batches; NULL: none */
     const char *place;      /* --place: of a worker: pool, or host, that of the trainers; or NULL */
 };

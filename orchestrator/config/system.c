@@ -73,7 +73,7 @@ static const struct cfg_key POSTGRES_KEYS[] = {
 struct batches_section {
     const char *listen;
     int compress;
-    uint64_t share;
+    uint64_t share, memory;
 };
 
 static const struct cfg_key BATCHES_KEYS[] = {
@@ -89,6 +89,11 @@ static const struct cfg_key BATCHES_KEYS[] = {
     CFG_SIZE(struct batches_section, share, .fallback = "256MiB",
              .doc = "memory of each worker for batches that several jobs need, where pipelines do "
                     "not say preprocess.plan.share: none; 0: each job's are made for it alone"),
+    CFG_SIZE(struct batches_section, memory, .fallback = "1GiB",
+             .doc =
+                 "of finished batches on their way to all trainers together, and waiting there, "
+                 "at most; each lets as many come as it needs lest it wait, by what it measures; "
+                 "0: no limit"),
     CFG_END,
 };
 
@@ -191,6 +196,7 @@ static enum weir_status read_batches(struct orchestrator_system *system,
     system->listen = batches.listen;
     system->compress = WEIR_COMPRESSIONS[batches.compress];
     system->share_bytes = batches.share;
+    system->batches_memory = batches.memory;
     return status;
 }
 

@@ -28,6 +28,7 @@ struct orchestrator_system {
     const char *metrics;                   /* address of /metrics; NULL: there is none */
     const char *compress;                  /* how batches are compressed on their way */
     uint64_t share_bytes;                  /* of batches that several jobs need, per worker */
+    uint64_t batches_memory;               /* of batches on their way and waiting; 0: any */
     uint64_t cache_bytes;                  /* of rows that are kept of samples; 0: none are */
     const char *cache_compress;            /* how each of them is compressed */
     const struct weir_yaml_node *roots;    /* that sources may lie in: weir_roots_hand_on() */

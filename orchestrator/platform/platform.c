@@ -58,6 +58,7 @@ struct orchestrator_platform {
     struct weir_error failure;
     char *bin_dir;
     char *log_level;
+    char *memory; /* of batches on their way, as the dispatcher reads it */
     struct orchestrator_jails jails;
     struct orchestrator_datadir *datadir;
     struct orchestrator_supervisor *supervisor;
@@ -230,11 +231,10 @@ static void command_free(char **argv)
 static enum weir_status start_service(struct orchestrator_platform *platform, const char *name,
                                       struct weir_error *err)
 {
-    static const char *const CONNECTION[] = {"--postgres", "-"};
-    const struct orchestrator_program program = {.program = name,
-                                                 .name = name,
-                                                 .arguments = CONNECTION,
-                                                 .argument_count = WEIR_COUNT(CONNECTION)};
+    const char *const arguments[] = {"--postgres", "-", "--memory", platform->memory};
+    size_t count = strcmp(name, "dispatcher") == 0 ? WEIR_COUNT(arguments) : 2;
+    const struct orchestrator_program program = {
+        .program = name, .name = name, .arguments = arguments, .argument_count = count};
     char **argv = command(platform, &program);
     char **env = strcmp(name, "storage") == 0 ? NULL : orchestrator_environment_of_service();
     const struct orchestrator_child child = {
@@ -574,6 +574,7 @@ enum weir_status orchestrator_platform_start(struct weir_loop *loop,
     platform->postgres_bin_dir =
         options->postgres_bin_dir != NULL ? weir_strdup(options->postgres_bin_dir) : NULL;
     platform->log_level = options->log_level != NULL ? weir_strdup(options->log_level) : NULL;
+    platform->memory = weir_format("%lu", options->batches_memory);
     platform->patience_ms = options->patience_ms != 0 ? options->patience_ms : PATIENCE_MS;
     enum weir_status status = start_steps(platform, options, err);
     if (status != WEIR_OK)
@@ -615,6 +616,7 @@ void orchestrator_platform_free(struct orchestrator_platform *platform)
     free(platform->conninfo);
     free(platform->postgres_bin_dir);
     free(platform->log_level);
+    free(platform->memory);
     free(platform->bin_dir);
     free(platform);
 }

@@ -23,6 +23,7 @@ struct orchestrator_platform_options {
     const char *launcher;         /* for workers and trainers; NULL: local */
     const char *log_level;        /* of the children; NULL: their default */
     bool has_tcp;                 /* trainers get batches over TCP */
+    uint64_t batches_memory;      /* of batches on their way and waiting; 0: any */
     int64_t patience_ms;          /* with a start that comes no further; 0: a minute */
 };
 

@@ -7,6 +7,16 @@
 #include <string.h>
 
 #define NS_PER_SECOND 1e9
+#define THOUSAND      1e3
+
+static bool has_whole_windows(const struct msg_plan_is *plan)
+{
+    size_t count = plan->windows.count;
+    return plan->window_needs.count == count && plan->window_whys.count == count &&
+           plan->window_batches.count == count && plan->window_wanted.count == count &&
+           plan->window_made.count == count && plan->window_spreads.count == count &&
+           plan->window_lead_ns.count == count;
+}
 
 static bool is_whole(const struct msg_plan_is *plan)
 {
@@ -19,7 +29,7 @@ static bool is_whole(const struct msg_plan_is *plan)
            plan->taken.count == count && plan->made.count == count && plan->rows.count == count &&
            plan->kept.count == count && plan->fused.count == count && plan->sunk <= count &&
            plan->keep_ns.count == plan->keep_cuts.count &&
-           plan->keep_bytes.count == plan->keep_cuts.count;
+           plan->keep_bytes.count == plan->keep_cuts.count && has_whole_windows(plan);
 }
 
 /* Place at which an operator would run before anything was measured. */
@@ -189,6 +199,43 @@ static json_t *kept_use(const struct msg_plan_is *plan)
                        JSON_DOUBLE("saved_seconds", plan->kept_saved_ns / NS_PER_SECOND));
 }
 
+static const struct state WINDOWS[] = {
+    {"first", "not enough is measured yet"},
+    {"fixed", "the training loop says how many"},
+    {"steady", "workers are steady: one in the making at each"},
+    {"jitter", "jitter of workers and trainer"},
+    {"order", "order: those that come while a slower worker makes a group"},
+    {"latency", "time from credit to batch"},
+    {"waited", "the trainer has waited, and workers for credit"},
+    {"memory", "more are needed, and batches.memory or batch.memory allows no more"},
+};
+
+static json_t *trainer_window_json(const struct msg_plan_is *plan, size_t i)
+{
+    uint64_t bytes = plan->windows.at[i], batch = plan->window_batches.at[i];
+    const char *state = plan->window_whys.at[i];
+    return JSON_FIELDS(
+        JSON_NUMBER("bytes", bytes), JSON_NUMBER("needed_bytes", plan->window_needs.at[i]),
+        JSON_NEW("batches", batch > 0 ? json_real((double)bytes / (double)batch) : json_null()),
+        JSON_TEXT("state", state), JSON_TEXT("why", why(WINDOWS, WEIR_COUNT(WINDOWS), state)),
+        JSON_DOUBLE("loop_batches_per_second", plan->window_wanted.at[i] / THOUSAND),
+        JSON_DOUBLE("worker_batches_per_second", plan->window_made.at[i] / THOUSAND),
+        JSON_DOUBLE("variance", plan->window_spreads.at[i] / THOUSAND),
+        JSON_DOUBLE("lead_seconds", (double)plan->window_lead_ns.at[i] / NS_PER_SECOND));
+}
+
+/* Bytes in flight of each trainer, and what they were reckoned from. */
+static json_t *windows_json(const struct msg_plan_is *plan)
+{
+    json_t *trainers = json_array();
+    for (size_t i = 0; i < plan->windows.count; i++)
+        json_array_append_new(trainers, trainer_window_json(plan, i));
+    uint64_t memory = plan->window_memory;
+    return JSON_FIELDS(
+        JSON_NEW("memory", memory > 0 ? json_integer((json_int_t)memory) : json_null()),
+        JSON_NEW("trainers", trainers));
+}
+
 json_t *orchestrator_plan_json(const char *pipeline, int64_t run, const struct msg_plan_is *plan)
 {
     if (!is_whole(plan))
@@ -200,5 +247,6 @@ json_t *orchestrator_plan_json(const char *pipeline, int64_t run, const struct m
         JSON_NUMBER("tried", plan->tried), JSON_FLAG("all_orders", plan->is_best),
         JSON_NEW("kept_after", kept_after(plan)), JSON_NEW("kept", kept_use(plan)),
         JSON_NEW("keeping", keeping_json(plan)), JSON_NEW("place", place_json(plan)),
-        JSON_NEW("share", share_json(plan)), JSON_NEW("operators", operators_json(plan)));
+        JSON_NEW("share", share_json(plan)), JSON_NEW("in_flight", windows_json(plan)),
+        JSON_NEW("operators", operators_json(plan)));
 }

@@ -313,6 +313,18 @@ static void on_timer(void *state)
 
 /* ---- life ---- */
 
+/* Reads --memory. */
+static enum weir_status read_memory(const struct weir_service_options *options, uint64_t *ret_bytes,
+                                    struct weir_error *err)
+{
+    char *end = NULL;
+    *ret_bytes = options->memory != NULL ? strtoull(options->memory, &end, 10) : 0;
+    if (end != NULL && (end == options->memory || *end != '\0'))
+        return weir_fail(err, WEIR_INVALID, "--memory: expected a number of bytes, found '%s'",
+                         options->memory);
+    return WEIR_OK;
+}
+
 enum weir_status preprocess_dispatcher_open(const struct weir_service_options *options,
                                             struct weir_loop *loop, struct weir_rpc_server *server,
                                             void **ret_state, struct weir_error *err)
@@ -322,8 +334,9 @@ enum weir_status preprocess_dispatcher_open(const struct weir_service_options *o
     dispatcher->server = server;
     dispatcher->data_dir = weir_strdup(options->data_dir);
     uint64_t incarnation = 0;
-    enum weir_status status =
-        preprocess_store_open(options->postgres, &dispatcher->db, &incarnation, err);
+    enum weir_status status = read_memory(options, &dispatcher->batches_memory, err);
+    if (status == WEIR_OK)
+        status = preprocess_store_open(options->postgres, &dispatcher->db, &incarnation, err);
     dispatcher->plans.db = dispatcher->db;
     dispatcher->fences.newest = incarnation << 32;
     if (status == WEIR_OK)

@@ -50,6 +50,7 @@ struct dispatcher {
     struct weir_rpc_server *server;
     struct weir_db *db;
     char *data_dir;
+    uint64_t batches_memory; /* of batches on their way to trainers, and waiting there; 0: any */
     struct dispatcher_fences fences;
     struct pool pool;
     struct shares shares;
@@ -123,6 +124,15 @@ struct weir_strs preprocess_dispatcher_endpoints(const struct dispatcher *dispat
 void preprocess_dispatcher_hint(struct dispatcher *dispatcher, uint64_t job);
 /* Has the first of them plan the job while its consumer is still on its way. */
 void preprocess_dispatcher_announce(struct dispatcher *dispatcher, uint64_t job);
+
+/* windows.c: bytes that a trainer may let be on their way and waiting, beside the others; 0: any. */
+uint64_t preprocess_dispatcher_memory(const struct dispatcher *dispatcher,
+                                      const struct dispatcher_entry *entry, uint32_t rank,
+                                      struct weir_arena *arena);
+/* What the job's trainers have decided about that, in the arena. */
+void preprocess_dispatcher_show_windows(const struct dispatcher *dispatcher,
+                                        const struct dispatcher_entry *entry,
+                                        struct weir_arena *arena, struct msg_plan_is *answer);
 
 /* pending_replies.c: group commit. The answer to a message of a consumer: at once, or if it has changed what must
  * survive, together with the others of this round once all of that is stored. */

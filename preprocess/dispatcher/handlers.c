@@ -291,6 +291,7 @@ static void on_plan_request(void *state, struct weir_request *request)
     int64_t now_ms = weir_loop_now_ms(dispatcher->loop);
     preprocess_plans_show(&dispatcher->plans, entry, now_ms, request->arena, &answer);
     answer.fused = preprocess_plans_fusion(&dispatcher->plans, entry, now_ms, request->arena);
+    preprocess_dispatcher_show_windows(dispatcher, entry, request->arena, &answer);
     reply(request, MSG_plan_is, &answer);
     preprocess_dispatcher_let_go(entry);
 }
@@ -352,7 +353,8 @@ static void on_client_open(void *state, struct weir_request *request)
     struct dispatcher_entry *entry = NULL;
     struct dispatcher_opened opened;
     struct weir_error err;
-    if (open_attempt(dispatcher, request->message, &entry, &opened, &err) != WEIR_OK) {
+    const struct msg_client_open *opening = request->message;
+    if (open_attempt(dispatcher, opening, &entry, &opened, &err) != WEIR_OK) {
         refuse(request, &err);
         return;
     }
@@ -384,6 +386,7 @@ static void on_client_open(void *state, struct weir_request *request)
         .batches = opened.batches,
         .batch_bytes =
             preprocess_plan_row_bytes(&entry->plan) * geometry->batch_samples / geometry->ranks,
+        .memory = preprocess_dispatcher_memory(dispatcher, entry, opening->rank, request->arena),
     };
     preprocess_elements_tell(entry->plan.chain, request->arena, &message);
     reply(request, MSG_client_opened, &message);
@@ -409,6 +412,8 @@ static void on_client_beat(void *state, struct weir_request *request)
         preprocess_dispatcher_note_taking(entry, beat, weir_loop_now_ms(dispatcher->loop));
     preprocess_entry_look(entry, weir_loop_now_ms(dispatcher->loop));
     reply.orders.stage = preprocess_stages_name(&entry->stages);
+    reply.orders.memory =
+        preprocess_dispatcher_memory(dispatcher, entry, beat->rank, request->arena);
     reply.totals = preprocess_job_totals(&entry->job);
     preprocess_dispatcher_reply(dispatcher, entry, &reply);
 }

@@ -3,6 +3,7 @@
 
 #include "core/base/memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -181,6 +182,20 @@ static void make_again(struct dispatcher_rank_state *rank, uint64_t number, uint
         take_back(rank, number, DISPATCHER_GROUP_OPEN);
 }
 
+static void take_window(struct dispatcher_window *window, const struct msg_client_beat *beat)
+{
+    *window = (struct dispatcher_window){
+        .bytes = beat->window,
+        .need = beat->window_need,
+        .batch = beat->window_batch,
+        .wanted = beat->window_wanted,
+        .made = beat->window_made,
+        .spread = beat->window_spread,
+        .lead_ns = beat->window_lead_ns,
+    };
+    (void)snprintf(window->why, sizeof(window->why), "%s", beat->window_why);
+}
+
 void preprocess_rank_take(struct dispatcher_rank_state *rank, const struct msg_client_beat *beat,
                           int64_t now_ms)
 {
@@ -190,6 +205,7 @@ void preprocess_rank_take(struct dispatcher_rank_state *rank, const struct msg_c
     rank->oldest = beat->oldest;
     rank->wait_ns = beat->wait_ns;
     rank->steps_ns = beat->steps_ns;
+    take_window(&rank->window, beat);
     weir_bits_clear(&rank->received);
     weir_bits_unpack(&rank->received, beat->received);
     look_at_consumer(rank, now_ms);

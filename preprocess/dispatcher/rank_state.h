@@ -67,6 +67,14 @@ struct dispatcher_choice {
     uint64_t end; /* none from here on is in it */
 };
 
+/* Bytes in flight, as the consumer has decided (trainer_client/buffering.h). */
+struct dispatcher_window {
+    uint64_t bytes, need, batch;
+    char why[16]; /* "": it has not said */
+    double wanted, made, spread;
+    int64_t lead_ns;
+};
+
 struct dispatcher_rank_state {
     struct preprocess_geometry geometry;
     bool fitting;     /* groups of epoch 0 are leased for partial fits */
@@ -78,6 +86,7 @@ struct dispatcher_rank_state {
     int64_t steps_ns;          /* that it has spent on steps left to it, as reported */
     int64_t wait_ns;           /* that the consumer has waited for batches, as reported */
     struct dispatcher_slices slices;
+    struct dispatcher_window window;
 
     /* Groups first_group … first_group + capacity - 1, each at index `group % capacity`. */
     uint64_t first_group;

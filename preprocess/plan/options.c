@@ -33,6 +33,11 @@ static const struct cfg_key BATCH[] = {
             .doc = "batches leased to a worker in one piece; 0: a sixteenth of an epoch"),
     CFG_SIZE(struct preprocess_batch, sample_bytes_max, .fallback = "64MiB", .min = 1,
              .max = PREPROCESS_PAYLOAD_BYTES_MAX, .doc = "a larger sample fails"),
+    CFG_SIZE(struct preprocess_batch, memory, .fallback = "0",
+             .doc =
+                 "of finished batches on their way to the trainers of a run, and waiting there, at "
+                 "most; 0: as the rates and the jitter of workers and trainers ask for, within "
+                 "batches.memory of the system file"),
     CFG_END,
 };
 

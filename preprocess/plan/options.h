@@ -22,6 +22,7 @@ struct preprocess_batch {
     int delivery;   /* enum weir_delivery */
     uint64_t group; /* batches; 0: chosen */
     uint64_t sample_bytes_max;
+    uint64_t memory; /* bytes in flight of a job; 0: as measured */
 };
 
 /* `preprocess.plan`: what may be changed about how a batch is made (C18). */

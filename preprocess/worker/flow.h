@@ -32,7 +32,8 @@
  *      one that it makes next: it ends what it has begun.
  *
  * Invariants: no waiting batch belongs to a void lease or holds an id erased at or before `erasure_epoch`;
- * sent <= granted, but for one batch (rule 3); `erasure_epoch` never decreases. */
+ * sent <= granted, but for one batch (rule 3), and where a consumer has made its window smaller, for those that it
+ * starved for since: then sent - taken is no more than it was; `erasure_epoch` never decreases. */
 #ifndef WEIR_PREPROCESS_WORKER_FLOW_H
 #define WEIR_PREPROCESS_WORKER_FLOW_H
 

@@ -71,7 +71,8 @@ static struct lab_plan draw_plan(uint64_t seed)
                     .delay_max_ms = rough ? 2 + (int64_t)weir_rng_below(&rng, 300) : 2},
         .workers = 1 + weir_rng_below(&rng, LAB_WORKERS_MAX),
         .deterministic = weir_rng_below(&rng, 2) == 0,
-        .window_bytes = LAB_BATCH_BYTES * (1 + weir_rng_below(&rng, 40)),
+        .window_bytes =
+            LAB_BATCH_BYTES * (1 + weir_rng_below(&rng, LAB_WINDOW_MAX / LAB_BATCH_BYTES)),
         .checkpoint_batches = (uint32_t)(1 + weir_rng_below(&rng, 20)),
         .chaos_ms = 50 + (int64_t)weir_rng_below(&rng, 1500),
         .disasters = (uint32_t)weir_rng_below(&rng, 25),
@@ -89,6 +90,7 @@ static struct lab_plan draw_plan(uint64_t seed)
         plan.begin_ms[i] = (int64_t)weir_rng_below(&rng, 2) * (int64_t)weir_rng_below(&rng, 8000);
     if (weir_rng_below(&rng, 2) == 0)
         plan.resize_ms = 200 + (int64_t)weir_rng_below(&rng, 3000);
+    plan.window_changes = weir_rng_below(&rng, 2) == 0;
     return plan;
 }
 
@@ -108,15 +110,16 @@ static void print_plan(const struct lab *lab)
     printf(
         "seed %llu: %zu equal jobs, %s, %u ranks%s, %llu samples x %u epochs in batches of %u, "
         "groups of %u, %zu workers, %s, "
-        "window %llu B, loss %u doubling %u per mille, delay <= %lld ms, %u disasters, %u erasures, "
+        "window %llu B%s, loss %u doubling %u per mille, delay <= %lld ms, %u disasters, %u erasures, "
         "a worker ends every %lld ms\n",
         (unsigned long long)lab->seed, plan->jobs, MODES[plan->delivery], plan->geometry.ranks,
         plan->twin_of < LAB_RANKS_MAX ? ", one of them twice" : "",
         (unsigned long long)plan->geometry.samples, plan->geometry.epochs,
         plan->geometry.batch_samples, plan->geometry.group_batches, plan->workers,
         plan->deterministic ? "deterministic" : "relaxed", (unsigned long long)plan->window_bytes,
-        plan->weather.lost, plan->weather.doubled, (long long)plan->weather.delay_max_ms,
-        plan->disasters, plan->erasures, (long long)plan->resize_ms);
+        plan->window_changes ? " at first" : "", plan->weather.lost, plan->weather.doubled,
+        (long long)plan->weather.delay_max_ms, plan->disasters, plan->erasures,
+        (long long)plan->resize_ms);
 }
 
 static bool is_trained(const struct lab *lab)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ASK_MS = 200, PENDING_MAX = 16 };
+enum { ASK_MS = 200, PENDING_MAX = 16, RESIZE_EVERY = 16 };
 
 struct trainer_actor {
     struct lab *lab;
@@ -391,8 +391,17 @@ static void talk_to_dispatcher(struct trainer_actor *actor, int64_t now)
     }
 }
 
+/* As a client does that has measured something else, down to nothing. */
+static void resize(struct trainer_actor *actor)
+{
+    struct weir_rng *rng = world_rng(actor->lab->world);
+    if (actor->lab->plan.window_changes && weir_rng_below(rng, RESIZE_EVERY) == 0)
+        trainer_delivery_resize(actor->delivery, weir_rng_below(rng, LAB_WINDOW_MAX));
+}
+
 static void talk_to_workers_and_storage(struct trainer_actor *actor, int64_t now)
 {
+    resize(actor);
     for (uint32_t worker = 0;
          worker < actor->lab->plan.workers && trainer_delivery_is_open(actor->delivery); worker++) {
         if (!trainer_delivery_credit_due(actor->delivery, worker, now))

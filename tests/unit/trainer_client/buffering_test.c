@@ -256,8 +256,7 @@ static struct world *world_new(const struct place *place, uint64_t bytes)
     world->place = *place;
     world->by = weir_calloc(BATCHES_MAX, 1);
     weir_rng_init(&world->rng, 7);
-    world->buffering.bytes = world->buffering.need = bytes;
-    trainer_buffering_limit(&world->buffering, place->memory);
+    trainer_buffering_begin(&world->buffering, bytes, place->memory);
     world->now_s = world->waiting_s = world->look_s = 1;
     world->done_s = NEVER;
     for (size_t i = 0; i < place->workers; i++) {
@@ -437,12 +436,21 @@ static void nothing_is_decided_before_anything_is_measured(void **state)
 
 static void a_loop_that_says_how_many_gets_so_many(void **state)
 {
-    struct buffering buffering = {.bytes = 99, .need = 99, .is_fixed = true, .memory = 7};
-    const struct buffering_extent extent = {.workers = 2};
+    struct buffering buffering = {.is_fixed = true};
     (void)state;
-    trainer_buffering_look(&buffering, &extent, (int64_t)NS);
+    trainer_buffering_begin(&buffering, 99, 7);
     assert_int_equal(buffering.bytes, 99);
     assert_string_equal(trainer_buffering_name(buffering.why), "fixed");
+    assert_false(trainer_buffering_due(&buffering, INT64_MAX));
+}
+
+static void the_first_window_keeps_within_the_memory_too(void **state)
+{
+    struct buffering buffering = {0};
+    (void)state;
+    trainer_buffering_begin(&buffering, 99, 7);
+    assert_int_equal(buffering.bytes, 7);
+    assert_int_equal(buffering.need, 99);
 }
 
 /* A loop that is quicker than the clock, batches of no bytes, workers that come at once. */
@@ -479,6 +487,7 @@ int main(void)
         cmocka_unit_test(it_shrinks_again_when_bursts_are_over),
         cmocka_unit_test(nothing_is_decided_before_anything_is_measured),
         cmocka_unit_test(a_loop_that_says_how_many_gets_so_many),
+        cmocka_unit_test(the_first_window_keeps_within_the_memory_too),
         cmocka_unit_test(whatever_is_measured_gives_a_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
