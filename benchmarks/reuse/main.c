@@ -3,6 +3,7 @@
 #include "benchmarks/harness.h"
 #include "benchmarks/reuse/choice.h"
 #include "benchmarks/reuse/lookup.h"
+#include "benchmarks/reuse/monthly.h"
 #include "benchmarks/reuse/shared.h"
 #include "preprocess/worker/kept_store.h"
 #include "tests/support/jpeg_picture.h"
@@ -49,6 +50,7 @@ struct reuse {
     struct lookup lookup;        /* many rows, once a figure wants them */
     struct shared shared;        /* a platform, once a figure wants it */
     struct choice_regret regret; /* of the sweep, once a figure wants it */
+    struct monthly monthly;      /* a year of trainings, once a figure wants it */
 };
 
 /* ---- the two chains ---- */
@@ -425,6 +427,34 @@ static enum weir_status chosen_right(void *state, double *ret_rate, struct weir_
         .bar = BAR, .runs_max = 1, .prepare = sweep, .ours = OURS, .theirs = one                 \
     }
 
+/* ---- a year of trainings ---- */
+
+#define LOST_BAR 0.012 /* of the rows, by an erasure of a hundredth of the samples */
+
+static enum weir_status measure_year(void *state, struct weir_error *err)
+{
+    struct reuse *reuse = state;
+    return reuse->monthly.rows > 0
+               ? WEIR_OK
+               : monthly_measure(reuse->directory, reuse->scale, &reuse->monthly, err);
+}
+
+#define OF_YEAR(NAME, EXPRESSION)                                                       \
+    static enum weir_status NAME(void *state, double *ret_rate, struct weir_error *err) \
+    {                                                                                   \
+        const struct monthly *monthly = &((struct reuse *)state)->monthly;              \
+        (void)err;                                                                      \
+        *ret_rate = (EXPRESSION);                                                       \
+        return WEIR_OK;                                                                 \
+    }
+
+OF_YEAR(year_kept, 1 / monthly->kept.workers_s)
+OF_YEAR(year_plain, 1 / monthly->plain.workers_s)
+OF_YEAR(year_kept_in_all, 1 / monthly->kept.platform_s)
+OF_YEAR(year_plain_in_all, 1 / monthly->plain.platform_s)
+OF_YEAR(rows_for_each_lost, monthly->rows / monthly->lost)
+OF_YEAR(rows_of_the_bar, monthly->rows > 0 ? 1 / LOST_BAR : 0)
+
 static const struct bench_figure FIGURES[] = {
     {.name = "reuse.pictures.second_epoch",
      .against = "the first, which decodes (scale: never) and keeps",
@@ -456,6 +486,29 @@ static const struct bench_figure FIGURES[] = {
     CHOICE_FIGURE("worst", "of its speed, at worst", 1 / 1.07, chosen_at_worst),
     /* Cachew: 7 of 8 (ATC 2022, fig. 7). */
     CHOICE_FIGURE("right", "of the points within 3 %", 7.0 / 8, chosen_right),
+    {.name = "reuse.monthly",
+     .against = "nothing kept; twelve trainings, each on all of the past",
+     .unit = "years/worker CPU s",
+     .bar = 4,
+     .runs_max = 1,
+     .prepare = measure_year,
+     .ours = year_kept,
+     .theirs = year_plain},
+    {.name = "reuse.monthly.platform",
+     .against = "the same, of all processes, writing of rows among it",
+     .unit = "years/CPU s",
+     .runs_max = 1,
+     .prepare = measure_year,
+     .ours = year_kept_in_all,
+     .theirs = year_plain_in_all},
+    {.name = "reuse.erasure",
+     .against = "1.2 % of the rows lost by an erasure of 1 % of the samples",
+     .unit = "rows for each that is lost",
+     .bar = 1,
+     .runs_max = 1,
+     .prepare = measure_year,
+     .ours = rows_for_each_lost,
+     .theirs = rows_of_the_bar},
     {.name = "reuse.writing",
      .against = "bare pwrite and a checksum",
      .unit = "bytes/CPU s",

@@ -14,10 +14,10 @@ enum {
     PICTURES = 2048,
     WORKERS = 2,
     BATCH = 32,
-    STEP_NS = 150 * 1000 * 1000, /* several times what a worker needs for a batch */
-    STOP_S = 20,                 /* longer than all that the others do */
-    LOST = 3,                    /* batches that were taken after the state, when a trainer dies */
-    PATIENCE_MS = 60000,
+    STEP_NS = 150 * 1000 * 1000,  /* several times what a worker needs for a batch */
+    STOP_S = 60,                  /* longer than all that the others do */
+    LOST = 3,                     /* batches that were taken after the state, when a trainer dies */
+    PATIENCE_MS = 15 * 60 * 1000, /* with a machine that does other things beside */
 };
 
 #define NS_PER_S INT64_C(1000000000)
@@ -118,6 +118,7 @@ static struct weir_client *open_client(struct trainer *trainer)
     struct weir_client *client = NULL;
     options.run = trainer->job;
     options.socket_dir = rig_socket_dir(trainer->shared->rig);
+    options.open_timeout_ms = PATIENCE_MS;
     options.state = trainer->state.size > 0 ? trainer->state.at : NULL;
     options.state_size = trainer->state.size;
     return weir_client_open(&options, &client, &trainer->error) == WEIR_CLIENT_OK ? client : NULL;

@@ -1,0 +1,199 @@
+/* See monthly.h. */
+#include "benchmarks/reuse/monthly.h"
+
+#include "benchmarks/rig.h"
+#include "benchmarks/slice/pictures.h"
+#include "core/base/file.h"
+#include "orchestrator/platform/platform.h"
+
+#include <jansson.h>
+#include <string.h>
+#include <sys/resource.h>
+
+enum {
+    MONTHS = 12,
+    PEOPLE = 100,
+    QUARTERS = 4, /* of the pictures that a month has at scale 1 */
+    QUARTER = 25, /* so that a year has as many of each person */
+    LOG_BYTES_MAX = 1 << 24,
+};
+
+static const struct jpeg_picture PICTURE = {
+    .height = 375, .width = 500, .quality = 85, .components = 3, .noise = 12};
+
+/* What comes before the chance of a flip is kept. */
+static const char PIPELINE[] =
+    "pipeline: {name: monthly, mode: replay}\n"
+    "datasets:\n"
+    "  - name: pictures\n"
+    "    source: {path: pictures, format: files, include: \"*.jpg\", import: reference,\n"
+    "             on_erase: unlink, settle: 0s}\n"
+    "    time: {from: manifest}\n"
+    "    label: {from: manifest, classes: [even, odd]}\n"
+    "    subject: {from: manifest}\n"
+    "trigger: {policy: amount, samples: %zu}\n"
+    "selection: {policy: new_data, tail_triggers: all}\n"
+    "preprocess:\n"
+    "  operators:\n"
+    "    - {op: decode_jpeg, scale: never}\n"
+    "    - {op: resize, size: [64, 64]}\n"
+    "    - {op: flip}\n"
+    "    - {op: normalize}\n"
+    "    - {op: to_chw}\n"
+    "  batch: {samples: 32}\n"
+    "  plan: {cache: %s}\n"
+    "training: {model: linear, loss: logistic, epochs: 1, seed: 1}\n";
+
+struct year {
+    const char *directory;
+    size_t month; /* pictures of one */
+};
+
+/* ---- inputs ---- */
+
+static enum weir_status write_pictures(const struct year *year, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *folder = weir_format("%s/pictures", year->directory);
+    WEIR_AUTO_FREE char *path = weir_format("%s/manifest.csv", folder);
+    WEIR_AUTO_BUF manifest = {0};
+    const struct corpus corpus = {.directory = folder, .samples = MONTHS * year->month};
+    enum weir_status status = pictures_write(&corpus, &PICTURE, err);
+    weir_buf_append_text(&manifest, "path,time,label,subject\n");
+    for (size_t i = 0; i < corpus.samples; i++)
+        weir_buf_printf(&manifest, "%05zu.jpg,2025-%02zu-01T00:00:00Z,%s,person-%zu\n", i,
+                        1 + i / year->month, i % 2 == 0 ? "even" : "odd", i % PEOPLE);
+    return status == WEIR_OK ? weir_file_write_atomic(path, weir_buf_view(&manifest), err) : status;
+}
+
+/* ---- programs ---- */
+
+/* Runs a program of the platform to its end. What it has said is the caller's. */
+static enum weir_status run(const struct year *year, const char *program,
+                            const char *const *arguments, struct weir_buf *ret_said,
+                            struct weir_error *err)
+{
+    enum { ARGUMENTS_MAX = 12 };
+    WEIR_AUTO_FREE char *bin = orchestrator_platform_own_directory();
+    WEIR_AUTO_FREE char *path = weir_format("%s/%s", bin, program);
+    WEIR_AUTO_FREE char *log = weir_format("%s/said", year->directory);
+    char *argv[ARGUMENTS_MAX] = {path};
+    for (size_t i = 0; arguments[i] != NULL; i++)
+        argv[i + 1] = weir_strdup(arguments[i]);
+    enum weir_status status = weir_remove_tree(log, err);
+    if (status == WEIR_OK)
+        status = rig_spawn_wait(&(struct orchestrator_spawn){.argv = argv,
+                                                             .directory = year->directory,
+                                                             .log_path = log},
+                                err);
+    if (status == WEIR_OK)
+        status = weir_file_read(log, LOG_BYTES_MAX, ret_said, err);
+    for (size_t i = 1; argv[i] != NULL; i++)
+        free(argv[i]);
+    return status;
+}
+
+/* CPU time of processes that have ended and were waited for, with all that they had waited for. */
+static double ended_cpu_s(void)
+{
+    struct rusage usage;
+    weir_require(getrusage(RUSAGE_CHILDREN, &usage) == 0);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+/* ---- a year ---- */
+
+/* Adds up the cost of trainings. Lines that are no events come from elsewhere. */
+static size_t add_trainings(const char *log, double *ret_workers_s)
+{
+    size_t trainings = 0;
+    *ret_workers_s = 0;
+    for (const char *line = log; *line != '\0';) {
+        size_t size = strcspn(line, "\n");
+        json_t *event = json_loadb(line, size, 0, NULL);
+        const char *kind = json_string_value(json_object_get(event, "event"));
+        if (kind != NULL && strcmp(kind, "training_finished") == 0) {
+            *ret_workers_s += json_number_value(
+                json_object_get(json_object_get(event, "cost"), "worker_cpu_seconds"));
+            trainings++;
+        }
+        json_decref(event);
+        line += size + (line[size] == '\n');
+    }
+    return trainings;
+}
+
+static enum weir_status train(const struct year *year, const char *data_dir, const char *cache,
+                              struct monthly_cost *ret_cost, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *file = weir_format("%s/monthly.yaml", year->directory);
+    WEIR_AUTO_FREE char *text = weir_format(PIPELINE, year->month, cache);
+    WEIR_AUTO_BUF said = {0};
+    const char *const arguments[] = {"run", file, "--data-dir", data_dir, "--json", NULL};
+    double before_s = ended_cpu_s();
+    enum weir_status status = weir_file_write_atomic(file, weir_bytes_of(text), err);
+    if (status == WEIR_OK)
+        status = run(year, "orchestrator", arguments, &said, err);
+    if (status != WEIR_OK)
+        return status;
+    size_t trainings = add_trainings(weir_buf_text(&said), &ret_cost->workers_s);
+    ret_cost->platform_s = ended_cpu_s() - before_s;
+    return trainings == MONTHS
+               ? WEIR_OK
+               : weir_fail(err, WEIR_IO, "found %zu trainings, expected %d", trainings, MONTHS);
+}
+
+/* ---- an erasure ---- */
+
+static enum weir_status count_rows(const struct year *year, const char *data_dir, double *ret_rows,
+                                   struct weir_error *err)
+{
+    WEIR_AUTO_BUF said = {0};
+    const char *const arguments[] = {"cache", "--data-dir", data_dir, "--json", NULL};
+    enum weir_status status = run(year, "weir", arguments, &said, err);
+    if (status != WEIR_OK)
+        return status;
+    const char *begin = strchr(weir_buf_text(&said), '{');
+    json_t *answer = begin != NULL ? json_loads(begin, JSON_DISABLE_EOF_CHECK, NULL) : NULL;
+    *ret_rows = json_number_value(json_object_get(answer, "rows"));
+    json_decref(answer);
+    return *ret_rows > 0 ? WEIR_OK : weir_fail(err, WEIR_IO, "weir cache: found no rows");
+}
+
+static enum weir_status erase_one(const struct year *year, const char *data_dir,
+                                  struct monthly *monthly, struct weir_error *err)
+{
+    WEIR_AUTO_BUF said = {0};
+    const char *const arguments[] = {"erase",  "request",    "--subject", "person-7",
+                                     "--wait", "--data-dir", data_dir,    NULL};
+    double left = 0;
+    enum weir_status status = count_rows(year, data_dir, &monthly->rows, err);
+    if (status == WEIR_OK)
+        status = run(year, "weir", arguments, &said, err);
+    if (status == WEIR_OK)
+        status = count_rows(year, data_dir, &left, err);
+    monthly->lost = monthly->rows - left;
+    if (status == WEIR_OK && monthly->lost <= 0)
+        status = weir_fail(err, WEIR_IO, "the erasure has taken no row that was kept");
+    return status;
+}
+
+enum weir_status monthly_measure(const char *directory, double scale, struct monthly *ret_monthly,
+                                 struct weir_error *err)
+{
+    size_t quarters = (size_t)(QUARTERS * scale + 0.5);
+    WEIR_AUTO_FREE char *folder = weir_format("%s/monthly", directory);
+    WEIR_AUTO_FREE char *plain = weir_format("%s/plain", folder);
+    WEIR_AUTO_FREE char *kept = weir_format("%s/kept", folder);
+    const struct year year = {folder, QUARTER * (quarters > 0 ? quarters : 1)};
+    enum weir_status status = weir_make_directories(folder, 0755, err);
+    if (status == WEIR_OK)
+        status = write_pictures(&year, err);
+    if (status == WEIR_OK)
+        status = train(&year, plain, "none", &ret_monthly->plain, err);
+    if (status == WEIR_OK)
+        status = train(&year, kept, "{after: resize}", &ret_monthly->kept, err);
+    if (status == WEIR_OK)
+        status = erase_one(&year, kept, ret_monthly, err);
+    return status;
+}
