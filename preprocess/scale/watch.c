@@ -13,8 +13,7 @@ static const double FIRST = 2,
 
 double preprocess_watch_spread(const struct scale_watch *watch)
 {
-    double seen = FIRST + watch->seen;
-    double variance = (SPREAD * SPREAD * FIRST + watch->variance * watch->seen) / seen;
+    double variance = watch->seen > 0 ? watch->variance : SPREAD * SPREAD;
     return fmax(sqrt(variance), SPREAD_MIN);
 }
 
@@ -30,6 +29,10 @@ static void learn(struct scale_watch *watch, const struct scale_residual *residu
         double difference = fmin(fabs(residual->by - watch->last), WILD * spread);
         double counting = residual->counting + watch->last_counting;
         double found = fmax(difference * difference - counting, 0) / 2;
+        if (watch->seen <= 0) {
+            watch->variance = SPREAD * SPREAD;
+            watch->seen = FIRST;
+        }
         watch->seen = fmin(watch->seen + 1, SEEN_MAX);
         watch->variance += (found - watch->variance) / watch->seen;
     }

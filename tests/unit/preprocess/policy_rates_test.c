@@ -418,6 +418,33 @@ static void workers_that_are_killed_are_asked_for_again(void **state)
     close_world(&world);
 }
 
+static void a_report_in_which_everything_hung_moves_nothing(void **state)
+{
+    (void)state;
+    struct world world = {.setting = PRICED, .need = 8, .noise = NOISE};
+    open_world(&world, 1);
+    for (size_t i = 0; i < 60; i++)
+        step(&world);
+    struct scale_size before = world.decision.size;
+    struct scale_maker makers[ROWS] = {0};
+    for (uint32_t i = 0; i < before.at[SCALE_POOL]; i++)
+        makers[i] = (struct scale_maker){SCALE_POOL, 1, REPORT_S};
+    struct scale_taker taker = {before.at[SCALE_POOL], 1.8, 0};
+    struct scale_report hung = {.span_s = REPORT_S,
+                                .workers = {before.at[SCALE_POOL], 0},
+                                .makers = makers,
+                                .maker_count = before.at[SCALE_POOL],
+                                .takers = &taker,
+                                .taker_count = 1};
+    policy()->report(world.state, &world.setting, &hung, &world.decision);
+    assert_memory_equal(&world.decision.size, &before, sizeof(before));
+    for (size_t i = 0; i < 60; i++) {
+        step(&world);
+        assert_memory_equal(&world.decision.size, &before, sizeof(before));
+    }
+    close_world(&world);
+}
+
 static void a_trainer_that_is_away_for_long_keeps_the_minimum_and_finds_its_workers_back(
     void **state)
 {
@@ -478,6 +505,7 @@ int main(void)
         cmocka_unit_test(workers_on_the_host_that_bring_nothing_are_not_used),
         cmocka_unit_test(reports_that_say_nothing_change_nothing),
         cmocka_unit_test(workers_that_are_killed_are_asked_for_again),
+        cmocka_unit_test(a_report_in_which_everything_hung_moves_nothing),
         cmocka_unit_test(
             a_trainer_that_is_away_for_long_keeps_the_minimum_and_finds_its_workers_back),
         cmocka_unit_test(the_size_and_its_neighbours_are_among_the_options),
