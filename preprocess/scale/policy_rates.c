@@ -83,13 +83,14 @@ static void end_step(struct rates *rates, const struct scale_size *size)
 }
 
 /* A tenth of the pool: of a large one a single worker would be lost in the noise for long. False: there is no such
- * step, or it has been taken back lately. */
+ * step, it would leave no pool, or it has been taken back lately. */
 static bool begin_step(struct rates *rates, const struct scale_setting *setting, enum step step)
 {
     uint32_t by = rates->size.at[SCALE_POOL] / STEP_PART;
     struct scale_size size = beside(&rates->size, (int)(by > 1 ? by : 1) * step);
     size = preprocess_scale_within(setting, &size);
-    if (is_same(&size, &rates->size) || rates->clock_s < *after_of(rates, step))
+    if (is_same(&size, &rates->size) || size.at[SCALE_POOL] == 0 ||
+        rates->clock_s < *after_of(rates, step))
         return false;
     rates->base = rates->size;
     rates->size = size;

@@ -270,7 +270,7 @@ static bool take_made(struct scale_response *response, struct scale_visit *here,
     return verdict == SCALE_OTHER;
 }
 
-/* What consumers got depends on all the others: of its changes only they are news. */
+/* Takes in the batches that consumers got. That changes with the other rates, which are news alone. */
 static void take_taken(struct scale_response *response, struct scale_visit *here,
                        const struct seen *seen)
 {
