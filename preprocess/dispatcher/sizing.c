@@ -99,16 +99,50 @@ static void record_setting(const struct dispatcher_entry *entry, struct recordin
     record(&line);
 }
 
-static void decide(struct dispatcher_entry *entry, const struct scale_setting *setting,
-                   const struct scale_report *report, struct recording_stamp stamp)
+/* Cost of the job so far, its operators in the order in which they run. */
+static struct scale_counters counters_of(struct dispatcher *dispatcher,
+                                         struct dispatcher_entry *entry, int64_t now_ms)
+{
+    const struct dispatcher_cost total = preprocess_entry_total(entry);
+    const uint8_t *order = preprocess_plans_of(&dispatcher->plans, entry, now_ms)->order;
+    struct scale_counters counters = {
+        .read_ns = (double)total.read_ns,
+        .read_bytes = (double)total.bytes_read,
+        .queued_ns = (double)total.queued_ns,
+        .sent_bytes = (double)total.bytes_sent,
+        .operator_count = preprocess_chain_operators(entry->plan.chain),
+    };
+    for (size_t i = 0; i < counters.operator_count; i++)
+        counters.operators[i] = (struct ordering_cost){
+            .ns = (double)total.operator_ns[order[i]],
+            .taken = (double)total.operator_taken[order[i]],
+            .made = (double)total.operator_bytes[order[i]],
+            .rows = (double)total.operator_rows[order[i]],
+            .kept = (double)total.operator_kept[order[i]],
+        };
+    return counters;
+}
+
+static void record_report(const struct scale_report *report, const struct scale_counters *counters,
+                          struct recording_stamp stamp)
 {
     WEIR_AUTO_BUF line = {0};
+    preprocess_recording_report(stamp, report, &line);
+    record(&line);
+    preprocess_recording_cost(stamp, counters, &line);
+    record(&line);
+}
+
+static void decide(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
+                   const struct scale_setting *setting, const struct scale_report *report,
+                   struct recording_stamp stamp)
+{
+    const struct scale_counters counters = counters_of(dispatcher, entry, stamp.at_ms);
     bool is_other = memcmp(setting, &entry->scaling.setting, sizeof(*setting)) != 0;
     preprocess_scaling_report(&entry->scaling, setting, report);
     if (is_other)
         record_setting(entry, stamp);
-    preprocess_recording_report(stamp, report, &line);
-    record(&line);
+    record_report(report, &counters, stamp);
     record_decision(entry, stamp);
 }
 
@@ -132,7 +166,7 @@ static void look_at_job(struct dispatcher *dispatcher, struct dispatcher_entry *
     const struct spans_workers workers = serving(&dispatcher->pool, entry, now_ms);
     preprocess_spans_serve(&job->spans, &workers, now_ms);
     if (preprocess_spans_end(&job->spans, now_ms, &report))
-        decide(entry, &setting, &report, stamp);
+        decide(dispatcher, entry, &setting, &report, stamp);
 }
 
 /* ---- the pool ---- */

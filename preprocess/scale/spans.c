@@ -131,13 +131,15 @@ static uint64_t batches_of(const struct spans_counters *begun, const struct span
     return newest->batches - begun->batches;
 }
 
-/* Every consumer has been heard twice, and there is one. */
+/* Rule 5. */
 static bool is_whole(const struct spans *spans)
 {
-    bool is_heard = spans->taker_count > 0;
+    bool is_served = false, is_heard = spans->taker_count > 0;
+    for (size_t place = 0; place < SCALE_PLACES; place++)
+        is_served |= spans->workers.at[place] > 0;
     for (size_t i = 0; i < spans->taker_count; i++)
         is_heard &= span_ms(&spans->takers[i].begun, &spans->takers[i].newest) > 0;
-    return is_heard;
+    return is_served && is_heard;
 }
 
 static bool is_due(const struct spans *spans, int64_t now_ms)

@@ -8,7 +8,7 @@
  *   4  When the workers that serve the job are others, the span is thrown away, and another begins SPANS_SETTLE_MS
  *      later. If that happens again and again, the SPANS_THROWN_MAX-th span counts as it is: a pool in which workers
  *      die is scaled, too.
- *   5  A span in which nobody consumed, or of which a consumer has not been heard twice, is thrown away. */
+ *   5  A span is thrown away when nobody consumed or served in it, or a consumer was not heard twice. */
 #ifndef WEIR_PREPROCESS_SCALE_SPANS_H
 #define WEIR_PREPROCESS_SCALE_SPANS_H
 
