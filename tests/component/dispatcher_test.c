@@ -134,6 +134,83 @@ static void a_million_groups_survive_kill_9(void **state)
     stage_end(&stage);
 }
 
+/* A beat of a worker that holds one group at most. */
+static struct msg_worker_orders beat_with(struct stage *stage, const char *name, uint64_t session,
+                                          uint32_t want, const struct dispatcher_held *held)
+{
+    struct msg_worker_orders orders;
+    uint64_t jobs[] = {JOB}, groups[] = {held != NULL ? held->group : 0};
+    uint64_t fences[] = {held != NULL ? held->fence : 0};
+    uint32_t sent[] = {held != NULL && held->sent};
+    size_t count = held != NULL;
+    const struct msg_worker_beat beat = {.worker = name,
+                                         .session = session,
+                                         .endpoint = "ipc:///nowhere",
+                                         .want = want,
+                                         .jobs = {jobs, count},
+                                         .groups = {groups, count},
+                                         .fences = {fences, count},
+                                         .sent = {sent, count}};
+    stage_request(stage, MSG_worker_beat, &beat, MSG_worker_orders, &orders);
+    return orders;
+}
+
+static struct msg_pool_is order_pool(struct stage *stage)
+{
+    struct msg_pool_is is;
+    const char *names[] = {"worker-1", "gone"};
+    const struct msg_pool_order order = {.min = 0, .max = 4, .drains = {names, 2}};
+    stage_request(stage, MSG_pool_order, &order, MSG_pool_is, &is);
+    return is;
+}
+
+/* Leases that it has not begun are another's at once, and it is named when the consumer has what it has sent. */
+static void a_worker_that_is_to_end_is_leased_nothing_more(void **state)
+{
+    struct stage stage;
+    struct msg_job_opened opened;
+    (void)state;
+    stage_begin(&stage, &postgres, 100);
+    stage_start(&stage);
+    const struct msg_job_open job = stage_job(&stage, JOB);
+    stage_request(&stage, MSG_job_open, &job, MSG_job_opened, &opened);
+    struct weir_position none = {0};
+    struct stage_consumer loop = {.job = JOB, .session = 1, .position = &none};
+    loop.attempt = stage_take_place(&stage, JOB, loop.session, NULL);
+    stage_consume(&stage, &loop, 1);
+    const struct msg_worker_orders first = lease(&stage, 3);
+    struct dispatcher_held held = {first.groups.at[0], first.fences.at[0], false};
+    uint64_t given_up = first.groups.at[1];
+
+    struct msg_pool_is pool = order_pool(&stage);
+    assert_int_equal(pool.workers, 1); /* a job is measured with one */
+    assert_int_equal(pool.jobs.count, 1);
+    assert_string_equal(pool.policies.at[0], "rates");
+    assert_int_equal(pool.drained.count, 1);
+    assert_string_equal(pool.drained.at[0], "gone");
+
+    struct msg_worker_orders orders = beat_with(&stage, "worker-1", WORKER, 3, &held);
+    assert_true(orders.drains);
+    assert_int_equal(orders.groups.count, 1);
+    assert_int_equal(orders.groups.at[0], held.group);
+    orders = beat_with(&stage, "worker-2", WORKER + 1, 1, NULL);
+    assert_false(orders.drains);
+    assert_int_equal(orders.groups.at[0], given_up);
+
+    held.sent = true;
+    assert_int_equal(beat_with(&stage, "worker-1", WORKER, 0, &held).groups.count, 0);
+    (void)beat_with(&stage, "worker-1", WORKER, 0, NULL);
+    assert_int_equal(order_pool(&stage).drained.count, 1);
+    struct weir_position taken = stage_position(held.group + 1, 0);
+    loop.position = &taken;
+    stage_consume(&stage, &loop, 2);
+    pool = order_pool(&stage);
+    assert_int_equal(pool.drained.count, 2);
+    assert_string_equal(pool.drained.at[1], "worker-1");
+    weir_position_fini(&taken);
+    stage_end(&stage);
+}
+
 /* ---- within this process ---- */
 
 static struct stage_heard hear_of(struct stage *stage)
@@ -273,6 +350,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_million_groups_survive_kill_9),
+        cmocka_unit_test(a_worker_that_is_to_end_is_leased_nothing_more),
         cmocka_unit_test(what_is_kept_of_a_worker_is_bounded),
         cmocka_unit_test(a_worker_is_told_of_a_job_before_it_has_a_consumer_and_once_it_has),
         cmocka_unit_test(a_job_that_nobody_asks_for_is_closed_after_a_week),
