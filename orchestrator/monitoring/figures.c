@@ -141,12 +141,12 @@ static void print_figure(const struct figure *figure, struct weir_buf *out)
 {
     const struct measure_about *about = &ORCHESTRATOR_MEASURES[figure->measure];
     weir_buf_append_text(out, about->name);
-    for (size_t i = 0; i < MEASURE_LABELS_MAX && about->labels[i] != NULL; i++) {
+    for (size_t i = 0; i < MEASURE_LABELS_MAX && figure->labels[i] != NULL; i++) {
         weir_buf_printf(out, "%s%s=\"", i == 0 ? "{" : ",", about->labels[i]);
         print_escaped(figure->labels[i], out);
         weir_buf_append_text(out, "\"");
     }
-    weir_buf_append_text(out, about->labels[0] != NULL ? "} " : " ");
+    weir_buf_append_text(out, figure->labels[0] != NULL ? "} " : " ");
     print_number(figure->value, out);
     weir_buf_append_text(out, "\n");
 }

@@ -162,6 +162,7 @@ static enum MHD_Result send_page(struct MHD_Connection *connection, const struct
     return MHD_queue_response(connection, page->code, page->response);
 }
 
+/* NOLINTNEXTLINE(readability-function-size): a callback has the parameters that its library gives it */
 static enum MHD_Result on_request(void *owner, struct MHD_Connection *connection, const char *path,
                                   const char *method, const char *version, const char *data,
                                   size_t *data_size, void **context)
@@ -213,13 +214,14 @@ void orchestrator_http_answer(struct http_request *request, struct http_page *pa
 
 /* ---- opening and closing ---- */
 
+/* The socket is the caller's to close, whatever became of it; -1: there is none. */
 static enum weir_status bind_socket(const struct loopback_address *address, int *ret_fd,
                                     char text[LOOPBACK_ADDRESS_TEXT_MAX], struct weir_error *err)
 {
     int yes = 1;
     struct loopback_address bound = {.size = sizeof(bound.at)};
-    WEIR_AUTO_FD int fd =
-        socket(address->at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = socket(address->at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    *ret_fd = fd;
     orchestrator_loopback_address_text(address, text);
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) != 0 ||
         bind(fd, (const struct sockaddr *)&address->at, address->size) != 0 ||
@@ -229,8 +231,6 @@ static enum weir_status bind_socket(const struct loopback_address *address, int 
                          "metrics: cannot listen at %s: %s; port 0 is any that is free", text,
                          strerror(errno));
     orchestrator_loopback_address_text(&bound, text);
-    *ret_fd = fd;
-    fd = -1;
     return WEIR_OK;
 }
 
