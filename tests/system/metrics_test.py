@@ -167,6 +167,30 @@ def assert_erasures_are_told(lab, url):
     assert page.get("weir_dataset_samples", dataset="notes", state="erased") == erasure["matched"]
 
 
+def assert_feeds_are_told(lab, url):
+    """How far the readers of a pipeline that goes on are: as `weir feed` tells, and further behind while one stands still."""
+    lab.weir("submit", str(lab.folder / "alive.yaml"))
+
+    def lag(service, what="changes"):
+        return Page(url).get(f"weir_feed_lag_{what}", dataset="notes", pipeline="alive", service=service)
+
+    def agrees():
+        told = {c["consumer"]: c["behind"] for c in json.loads(lab.weir("feed", "list", "notes", "--json"))["consumers"]}
+        return told.get("selector/alive") == lag("selector") == 0 and told.get("orchestrator:alive") == lag("orchestrator") == 0
+
+    await_that(agrees, lambda: Page(url).text)
+    assert lag("selector", "seconds") == 0
+    pending = Page(url).get("weir_trigger_pending_samples", pipeline="alive")
+    with stopped(victims(lab.data_dir, "selector")):
+        records = [dict(lab.records[0], text=f"late {i}") for i in range(10)]
+        (lab.folder / "stream/late.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
+        await_that(lambda: lag("selector") > 0 and lag("selector", "seconds") > 0 and lag("orchestrator") == 0, lambda: Page(url).text)
+        assert Page(url).get("weir_trigger_pending_samples", pipeline="alive") == pending + len(records)
+    await_that(lambda: lag("selector") == lag("selector", "seconds") == 0, lambda: Page(url).text)
+    lab.weir("remove", "alive")
+    await_that(lambda: not any(("pipeline", "alive") in labels for _, labels in Page(url).values), lambda: Page(url).text)
+
+
 # ---- who dies ----
 
 def assert_never_back(before, after):
@@ -355,6 +379,7 @@ def main():
     lab = Lab(samples=900, every=300, epochs=2)
     text = lab.pipeline.read_text()
     (lab.folder / "long.yaml").write_text(text.replace("name: lab,", "name: long,").replace("epochs: 2", "epochs: 150"))
+    (lab.folder / "alive.yaml").write_text(text.replace("name: lab, mode: replay", "name: alive, mode: live"))
     assert_addresses_are_refused(lab)
     with served(lab) as (server, url):
         assert_a_taken_port_is_told(lab, url)
@@ -366,6 +391,7 @@ def main():
         assert_the_slow_make_room(url)
         assert_counters_outlive_a_worker(lab, url)
         assert_silence_is_told(lab, url)
+        assert_feeds_are_told(lab, url)
         assert_erasures_are_told(lab, url)
         assert_promtool_agrees(url)
     assert_run_serves_as_well(lab)
