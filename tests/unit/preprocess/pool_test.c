@@ -97,7 +97,7 @@ static void thousands_beat_less_often_and_lease_for_longer(void **state)
     (void)state;
     struct pool pool = {0};
     fill(&pool, 40, 0);
-    assert_true(preprocess_pool_beat_ms(&pool) <= 10);
+    assert_true(preprocess_pool_beat_ms(&pool) <= 20); /* as often as they would by themselves */
     assert_int_equal(preprocess_pool_lease_ms(&pool, 2000), 2000);
     fill(&pool, 10000, 10);
     assert_int_equal(pool.live, 10000);
