@@ -64,7 +64,7 @@ static void put_share(const json_t *share, struct cli_page *page)
                  (long long)cli_number(share, "runs"), (long long)cli_number(share, "batches"));
 }
 
-/* Batches on their way to trainers that are at work, and waiting there. */
+/* Batches that trainers let be on their way to them, and waiting. */
 static void show_in_flight(const json_t *in_flight, struct cli_page *page)
 {
     static const struct cli_column COLUMNS[] = {

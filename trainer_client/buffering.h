@@ -18,12 +18,13 @@
  * one in the making at each worker; those in the loop's hands. A quarter of a worker's part may be free and not granted
  * again yet (delivery_credit.c), so all of it is a third more.
  *
- * Where the model is wrong, as for slow phases, it shows: the loop waits, and workers wait for credit, on average, for as
- * long. Then the reserve grows by half at each look, until that ends; afterwards the addition fades. A loop that waits
- * for workers that have credit gets nothing more: it would not help.
+ * Where the model is wrong, as for slow phases, it shows: the loop waits, and workers wait for credit, on average, for
+ * as long. Then the reserve grows by half at each look, until that ends; afterwards the addition fades. A loop that
+ * waits for workers that have credit gets nothing more: it would not help.
  *
- * Measured are: the time that the loop works on a batch; each worker's time from when it may send until it has. A worker
- * that was without credit may have something ready, so beside a slow loop workers look a little faster than they are. */
+ * Measured are: the time that the loop works on a batch; each worker's time from when it may send until it has. One
+ * that was without credit may have something ready, so beside a slow loop workers look a little faster than they
+ * are. */
 #ifndef WEIR_TRAINER_CLIENT_BUFFERING_H
 #define WEIR_TRAINER_CLIENT_BUFFERING_H
 
@@ -48,7 +49,7 @@ enum buffering_reason {
     BUFFERING_MEMORY,  /* more is needed than there may be */
 };
 
-/* What one decision is made from. */
+/* The numbers that one decision is made from. */
 struct buffering_rates {
     double wanted;   /* batches a second that the loop takes while it has some */
     double made;     /* batches a second that all workers bring while they may */

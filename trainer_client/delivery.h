@@ -54,7 +54,7 @@ enum {
     DELIVERY_CLAIM_MAX = 32,        /* batches that may count as handed out and never were */
     DELIVERY_WORKERS_MAX = 256,     /* worker slots; the rim numbers them */
     DELIVERY_SAMPLES_MAX = 1 << 24, /* ids and holes of one batch */
-    /* The window that nobody gave a size, at first: a worker goes on while its batches wait for those of another one. */
+    /* The window that nobody gave a size, at first: a worker goes on while its batches wait for another's. */
     DELIVERY_WINDOW_MIN = 64 << 20,
     DELIVERY_WINDOW_BATCHES = 8,
     DELIVERY_WINDOW_MAX = 256 << 20,

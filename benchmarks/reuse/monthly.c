@@ -21,7 +21,7 @@ enum {
 static const struct jpeg_picture PICTURE = {
     .height = 375, .width = 500, .quality = 85, .components = 3, .noise = 12};
 
-/* What comes before the chance of a flip is kept. */
+/* Kept is what comes before the chance of a flip. */
 static const char PIPELINE[] =
     "pipeline: {name: monthly, mode: replay}\n"
     "datasets:\n"

@@ -129,7 +129,7 @@ void preprocess_dispatcher_announce(struct dispatcher *dispatcher, uint64_t job)
 uint64_t preprocess_dispatcher_memory(const struct dispatcher *dispatcher,
                                       const struct dispatcher_entry *entry, uint32_t rank,
                                       struct weir_arena *arena);
-/* What the job's trainers have decided about that, in the arena. */
+/* The decisions of the job's trainers about that, as they have last said; in the arena. */
 void preprocess_dispatcher_show_windows(const struct dispatcher *dispatcher,
                                         const struct dispatcher_entry *entry,
                                         struct weir_arena *arena, struct msg_plan_is *answer);

@@ -63,9 +63,8 @@ void preprocess_dispatcher_show_windows(const struct dispatcher *dispatcher,
     uint32_t *spreads = weir_arena_alloc(arena, room);
     int64_t *lead_ns = weir_arena_alloc(arena, room);
     for (uint32_t i = 0; i < entry->ranks; i++) {
-        const struct dispatcher_rank_state *rank = &entry->job.ranks[i];
-        const struct dispatcher_window *window = &rank->window;
-        if (!is_heard(rank, weir_loop_now_ms(dispatcher->loop)) || window->why[0] == '\0')
+        const struct dispatcher_window *window = &entry->job.ranks[i].window;
+        if (window->why[0] == '\0')
             continue;
         bytes[count] = window->bytes;
         needs[count] = window->need;

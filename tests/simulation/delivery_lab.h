@@ -40,7 +40,7 @@ struct lab_plan {
         twin_of; /* a second process claims this rank of the first job at some time; LAB_RANKS_MAX: none does */
     bool names_state; /* a trainer that returns names the newest it has saved */
     uint64_t window_bytes;
-    bool window_changes;                /* the window becomes another one again and again */
+    bool window_changes;         /* the window becomes another one again and again */
     uint32_t checkpoint_batches; /* between two checkpoints */
     int64_t chaos_ms;            /* mean time between two disasters */
     uint32_t disasters;          /* how many in all */
