@@ -32,6 +32,7 @@ struct rates {
     enum step step;
     struct scale_size base; /* where it began */
     uint32_t step_reports;
+    uint32_t kept; /* steps in a row that paid */
 };
 
 enum {
@@ -82,12 +83,21 @@ static void end_step(struct rates *rates, const struct scale_size *size)
     rates->still = 0;
 }
 
-/* A tenth of the pool: of a large one a single worker would be lost in the noise for long. False: there is no such
- * step, it would leave no pool, or it has been taken back lately. */
+/* A tenth of the pool: of a large one a single worker would be lost in the noise for long. Twice as many after each
+ * step that was kept, up to half of it. */
+static uint32_t stride_of(const struct rates *rates)
+{
+    uint32_t pool = rates->size.at[SCALE_POOL], half = pool > 2 ? pool / 2 : 1;
+    uint32_t stride = pool > STEP_PART ? pool / STEP_PART : 1;
+    for (uint32_t i = 0; i < rates->kept && stride < half; i++)
+        stride *= 2;
+    return stride < half ? stride : half;
+}
+
+/* False: there is no such step, it would leave no pool, or one has been taken back lately. */
 static bool begin_step(struct rates *rates, const struct scale_setting *setting, enum step step)
 {
-    uint32_t by = rates->size.at[SCALE_POOL] / STEP_PART;
-    struct scale_size size = beside(&rates->size, (int)(by > 1 ? by : 1) * step);
+    struct scale_size size = beside(&rates->size, (int)stride_of(rates) * step);
     size = preprocess_scale_within(setting, &size);
     if (is_same(&size, &rates->size) || size.at[SCALE_POOL] == 0 ||
         rates->clock_s < *after_of(rates, step))
@@ -125,6 +135,7 @@ static const char *go_on_with_step(struct rates *rates, const struct scale_setti
     bool is_over = ++rates->step_reports >= STEP_REPORTS;
     if (!is_over && !(fabs(clear) > SURE))
         return rates->step == STEP_UP ? "up" : "down";
+    rates->kept = worth > 0 ? rates->kept + 1 : 0;
     if (worth > 0) {
         end_step(rates, &rates->size);
         return "kept";
@@ -228,7 +239,7 @@ static const char *move(struct rates *rates, const struct scale_setting *setting
             rates->less_after_s = rates->clock_s + HOUR_S;
         rates->size = best;
         rates->moves++;
-        rates->still = 0;
+        rates->still = rates->kept = 0;
         return "jump";
     }
     if (try_step(rates, setting))
@@ -317,7 +328,7 @@ static const char *decide_by(struct rates *rates, const struct scale_setting *se
         if (rates->step != STEP_NONE)
             end_step(rates, &rates->base);
         rates->is_settled = false;
-        rates->moves = rates->still = 0;
+        rates->moves = rates->still = rates->kept = 0;
         rates->up_after_s = rates->down_after_s = 0;
     }
     if (rates->step != STEP_NONE)

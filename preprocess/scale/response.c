@@ -13,6 +13,7 @@ static const double JITTER =
     0.6; /* of a spread; consumers wait so long for what is late, not for what is missing */
 static const double SURE = 2.5,
                     HARDLY = 0.02; /* spreads, and a share: rates that differ by more, do */
+static const double STALE = 0.05, CERTAIN = 4; /* the same, of a pool that has changed */
 static const double BEGUN = 0.5,
                     BEGUN_VARIANCE = 1.0 / 6; /* batches under way at either end of a count */
 
@@ -252,8 +253,30 @@ static bool take_own(struct scale_response *response, struct scale_visit *here,
     return verdict == SCALE_OTHER;
 }
 
-static bool take_made(struct scale_response *response, struct scale_visit *here,
-                      const struct seen *seen)
+/* Forgets visits from when workers were faster, or slower, than they are now (rule 8). True: there were any. */
+static bool forget_stale(struct scale_response *response, const struct scale_visit *here,
+                         enum scale_place place)
+{
+    struct scale_value now = made_of(response, here, place);
+    bool are_any = false;
+    for (size_t i = 0; i < response->count && now.is_known; i++) {
+        struct scale_visit *visit = &response->visits[i];
+        struct scale_value then = made_of(response, visit, place);
+        double faster = now.ln - then.ln;
+        double doubt = STALE + CERTAIN * sqrt(now.variance + then.variance);
+        bool has_more = here->size.at[place] >= visit->size.at[place];
+        if (visit == here || !then.is_known || (has_more ? faster : -faster) < doubt)
+            continue;
+        memset(visit->made, 0, sizeof(visit->made));
+        visit->taken = (struct scale_tally){0};
+        visit->reach = (struct scale_value){0};
+        are_any = true;
+    }
+    return are_any;
+}
+
+static enum scale_verdict take_made(struct scale_response *response, struct scale_visit *here,
+                                    const struct seen *seen)
 {
     struct scale_value made = made_of(response, here, seen->main);
     const struct scale_tally *main = &seen->made[seen->main];
@@ -267,7 +290,7 @@ static bool take_made(struct scale_response *response, struct scale_visit *here,
         if (counts && is_rate(&seen->made[place]))
             add(&here->made[place], &seen->made[place]);
     }
-    return verdict == SCALE_OTHER;
+    return forget_stale(response, here, seen->main) ? SCALE_OTHER : verdict;
 }
 
 /* Takes in the batches that consumers got. That changes with the other rates, which are news alone. */
@@ -296,7 +319,7 @@ enum scale_news preprocess_response_add(struct scale_response *response,
                                         const struct scale_report *report)
 {
     struct seen seen;
-    bool made_is_new = false;
+    enum scale_verdict made = SCALE_SAME;
     if (!see(report, &seen))
         return SCALE_NOTHING;
     bool is_first = response->reports == 0;
@@ -309,14 +332,15 @@ enum scale_news preprocess_response_add(struct scale_response *response,
         forget_start(response, here);
     bool own_is_new = take_own(response, here, &seen);
     if (is_steady) {
-        made_is_new = take_made(response, here, &seen);
-        take_taken(response, here, &seen);
+        made = take_made(response, here, &seen);
+        if (made == SCALE_SAME) /* else it may be old news of the workers */
+            take_taken(response, here, &seen);
     }
     response->has_start |= is_first;
     response->last = seen.size;
     response->is_moving = seen.is_moving;
     here->newest = ++response->reports;
-    return own_is_new || made_is_new ? SCALE_CHANGED : SCALE_MORE;
+    return own_is_new || made == SCALE_OTHER ? SCALE_CHANGED : SCALE_MORE;
 }
 
 /* Of the whole of all visits. */

@@ -15,7 +15,9 @@
  *      straight line and what a concave one could be.
  *   6  A class of workers of which nothing is known is as fast as the other one.
  *   7  Of a report in which workers came or went, and of the next one, only what the consumers do is taken in: the
- *      others live on what lies ready, or have not got going. */
+ *      others live on what lies ready, or have not got going.
+ *   8  A worker is no faster among more of them. Where it seems to be, the older of the two sizes was visited at a time
+ *      that is over: the pool was starved then, or is now. */
 #ifndef WEIR_PREPROCESS_SCALE_RESPONSE_H
 #define WEIR_PREPROCESS_SCALE_RESPONSE_H
 

@@ -5,7 +5,7 @@
 
 /* In spreads: a value may be so far off its level for nothing; the sum that is an alarm; the most that a value adds. In
  * steady noise that is one false alarm in some hundred thousand values. */
-static const double SLACK = 0.5, ALARM = 10, WILD = 6, CLEAR = 3;
+static const double SLACK = 0.5, ALARM = 9.5, WILD = 6, CLEAR = 3, FAR = 4;
 static const double SPREAD = 0.05,
                     SPREAD_MIN = 0.002; /* assumed at first; never believed to be less */
 static const double FIRST = 2,
@@ -70,7 +70,7 @@ enum scale_verdict preprocess_watch_add(struct scale_watch *watch,
     bool is_up = drifts(&watch->up, spreads, tally);
     bool is_down = drifts(&watch->down, -spreads, tally);
     if (!is_up && !is_down)
-        return fabs(spreads) < WILD ? SCALE_SAME : SCALE_WILD;
+        return fabs(spreads) < FAR ? SCALE_SAME : SCALE_WILD;
     *ret_tally = is_up ? watch->up.tally : watch->down.tally;
     watch->up = watch->down = (struct scale_drift){0};
     return SCALE_OTHER;

@@ -418,6 +418,27 @@ static void workers_that_are_killed_are_asked_for_again(void **state)
     close_world(&world);
 }
 
+static void a_pool_that_was_starved_for_a_while_is_as_large_as_before(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct world world = {.setting = PRICED, .need = 16, .noise = NOISE};
+        open_world(&world, seed);
+        for (size_t i = 0; i < 60; i++)
+            step(&world);
+        for (size_t times = 0; times < 3; times++) {
+            world.need = 16 * (2 + 2 * (double)times);
+            for (size_t i = 0; i < 5; i++)
+                step(&world);
+            world.need = 16;
+            for (size_t i = 0; i < 40; i++)
+                step(&world);
+            assert_true(is_near(world.decision.size.at[SCALE_POOL], 16));
+        }
+        close_world(&world);
+    }
+}
+
 static void a_report_in_which_everything_hung_moves_nothing(void **state)
 {
     (void)state;
@@ -505,6 +526,7 @@ int main(void)
         cmocka_unit_test(workers_on_the_host_that_bring_nothing_are_not_used),
         cmocka_unit_test(reports_that_say_nothing_change_nothing),
         cmocka_unit_test(workers_that_are_killed_are_asked_for_again),
+        cmocka_unit_test(a_pool_that_was_starved_for_a_while_is_as_large_as_before),
         cmocka_unit_test(a_report_in_which_everything_hung_moves_nothing),
         cmocka_unit_test(
             a_trainer_that_is_away_for_long_keeps_the_minimum_and_finds_its_workers_back),
