@@ -177,23 +177,30 @@ static double evidence_of_workers(const struct buffering *buffering)
     return count;
 }
 
-static void add_worker(const struct buffering_worker *it, struct buffering_rates *rates)
+/* Returns false when nothing is known of it. */
+static bool add_worker(const struct buffering_worker *it, struct buffering_rates *rates)
 {
     double rate = rate_of(&it->gaps);
     if (rate <= 0)
-        return;
+        return false;
     rates->made += rate;
     rates->variance += rate * spread_of(&it->gaps);
     rates->slowest = rates->slowest == 0 ? rate : fmin(rates->slowest, rate);
     rates->lead_s = fmax(rates->lead_s, least(it->least_s, it->least_before_s));
+    return true;
 }
 
-/* A loop that is more than twice as fast as its workers waits so much that its own jitter is lost in that. */
-static struct buffering_rates measured(const struct buffering *buffering)
+/* A loop that is more than twice as fast as its workers waits so much that its own jitter is lost in that. Workers that
+ * have brought nothing yet are taken to be like those that have: in number order they cannot before they are let. */
+static struct buffering_rates measured(const struct buffering *buffering, uint32_t workers)
 {
     struct buffering_rates rates = {.wanted = rate_of(&buffering->steps)};
+    double known = 0;
     for (size_t i = 0; i < DELIVERY_WORKERS_MAX; i++)
-        add_worker(&buffering->workers[i], &rates);
+        known += add_worker(&buffering->workers[i], &rates);
+    double unknown = known > 0 ? fmax((double)workers / known, 1) : 1;
+    rates.made *= unknown;
+    rates.variance *= unknown;
     rates.variance += fmin(rates.wanted, 2 * rates.made) * spread_of(&buffering->steps);
     return rates;
 }
@@ -243,7 +250,7 @@ static uint64_t bytes_of(double bytes)
 static uint64_t needed(struct buffering *buffering, const struct buffering_extent *extent)
 {
     double evidence = fmin(buffering->steps.count, evidence_of_workers(buffering));
-    struct buffering_rates rates = measured(buffering);
+    struct buffering_rates rates = measured(buffering, extent->workers);
     buffering->why = BUFFERING_FIRST;
     if (evidence < BUFFERING_EVIDENCE || rates.wanted <= 0 || rates.made <= 0)
         return buffering->need;

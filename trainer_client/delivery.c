@@ -15,6 +15,7 @@ struct delivery *trainer_delivery_new(uint64_t job, uint64_t session, uint64_t w
     delivery->session = session;
     delivery->ranks = 1;
     delivery->window_bytes = window_bytes;
+    delivery->is_window_given = window_bytes != 0;
     delivery->lease_end_ms = INT64_MIN;
     delivery->names_state = position != NULL;
     if (position != NULL)

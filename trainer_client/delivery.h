@@ -14,7 +14,9 @@
  *      are consumed in their turn.
  *   3. Consumed is said of a batch that was handed out, before or after it is released: position,
  *      tally and fingerprint grow. A released batch is the rim's again, its bytes become credit.
- *   4. Credit per worker session: granted = taken + share, or what the others leave of the window.
+ *   4. Credit per worker session: granted = taken + share, or what the others leave of the window. Of a window that
+ *      nobody gave a size, twice as much, and a small share always: what a worker got when fewer shared it may stay
+ *      unused for long where batches are small, and those that join are needed at once.
  *      Bytes that were sent and never arrived show as a gap in `batch.sent` and count as taken, bytes
  *      of refused batches too. A loop that cannot go on without the first missing batch says that it
  *      starves: that one batch passes.
@@ -56,6 +58,7 @@ enum {
     DELIVERY_SAMPLES_MAX = 1 << 24, /* ids and holes of one batch */
     /* The window that nobody gave a size, at first: a worker goes on while its batches wait for another's. */
     DELIVERY_WINDOW_MIN = 64 << 20,
+    DELIVERY_SHARE_ALWAYS = 1 << 20, /* bytes */
     DELIVERY_WINDOW_BATCHES = 8,
     DELIVERY_WINDOW_MAX = 256 << 20,
 };

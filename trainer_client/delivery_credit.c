@@ -80,15 +80,17 @@ static uint64_t outstanding(const struct worker *worker)
 }
 
 /* Bytes that a worker may be granted. Credit that others got when fewer shared the window is not taken back: until they
- * have used it, this one has the rest. */
+ * have used it, this one has the rest (rule 4). */
 static uint64_t may_grant(const struct delivery *delivery, const struct worker *worker)
 {
-    uint64_t left = delivery->window_bytes;
+    uint64_t left = delivery->is_window_given ? delivery->window_bytes : 2 * delivery->window_bytes;
     for (const struct worker *other = delivery->workers;
          left > 0 && other < delivery->workers + DELIVERY_WORKERS_MAX; other++) {
         if (other != worker && other->present)
             left -= outstanding(other) < left ? outstanding(other) : left;
     }
+    if (!delivery->is_window_given && left < DELIVERY_SHARE_ALWAYS)
+        left = DELIVERY_SHARE_ALWAYS;
     uint64_t part = share(delivery) < left ? share(delivery) : left;
     return worker->taken + part > worker->granted ? worker->taken + part : worker->granted;
 }

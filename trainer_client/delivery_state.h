@@ -57,6 +57,7 @@ struct id_list {
 
 struct delivery {
     uint64_t job, session, window_bytes;
+    bool is_window_given; /* by the loop */
     uint32_t rank, ranks;
     struct totals totals; /* of several ranks */
     bool names_state;     /* the loop came with one */

@@ -43,14 +43,20 @@ static void hold(struct fixture *fixture, int64_t sent_ms, uint64_t epoch, const
 }
 
 /* Open, one worker, a lease from 0 to 2000. */
-static void start(struct fixture *fixture, bool deterministic)
+static void start_within(struct fixture *fixture, bool deterministic, uint64_t window_bytes)
 {
     struct weir_position beginning = {0};
     struct msg_client_opened opened = opened_with(deterministic);
-    *fixture = (struct fixture){.delivery = trainer_delivery_new(JOB, SESSION, WINDOW, &beginning)};
+    *fixture =
+        (struct fixture){.delivery = trainer_delivery_new(JOB, SESSION, window_bytes, &beginning)};
     assert_int_equal(trainer_delivery_opened(fixture->delivery, &opened, NULL), WEIR_OK);
     trainer_delivery_worker_join(fixture->delivery, WORKER);
     hold(fixture, 0, 0, NULL, 0);
+}
+
+static void start(struct fixture *fixture, bool deterministic)
+{
+    start_within(fixture, deterministic, WINDOW);
 }
 
 static void free_discarded(struct fixture *fixture)
@@ -440,6 +446,46 @@ static void workers_share_the_window_and_grants_never_shrink(void **unused)
     end(&fixture);
 }
 
+static void a_worker_that_joins_need_not_wait_until_others_have_used_what_they_were_granted(
+    void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    struct msg_credit message;
+    start_within(&fixture, true, 0);
+    uint64_t window = trainer_delivery_window(fixture.delivery);
+    assert_int_equal(credit(&fixture, 0).granted, window);
+    for (uint32_t joined = 2; joined <= 16; joined++)
+        trainer_delivery_worker_join(fixture.delivery, joined);
+    uint64_t granted = window;
+    for (uint32_t joined = 2; joined <= 16; joined++) {
+        trainer_delivery_credit(fixture.delivery, joined, 0, &message);
+        assert_int_equal(message.granted, window / 16);
+        granted += message.granted;
+    }
+    assert_true(granted <= 2 * window);
+    end(&fixture);
+}
+
+static void of_a_window_that_is_full_twice_a_worker_that_joins_has_a_small_share(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    struct msg_credit message;
+    start_within(&fixture, true, 0);
+    uint64_t window = trainer_delivery_window(fixture.delivery);
+    assert_int_equal(credit(&fixture, 0).granted, window);
+    for (uint32_t joined = 2; joined <= 200;
+         joined++) { /* one after the other: each thinks that it is the last */
+        trainer_delivery_worker_join(fixture.delivery, joined);
+        trainer_delivery_credit(fixture.delivery, joined, 0, &message);
+        uint64_t part = window / joined;
+        assert_true(message.granted >=
+                    (part < DELIVERY_SHARE_ALWAYS ? part : DELIVERY_SHARE_ALWAYS));
+    }
+    end(&fixture);
+}
+
 static void nothing_is_handed_out_without_a_lease(void **unused)
 {
     (void)unused;
@@ -681,6 +727,9 @@ int main(void)
         cmocka_unit_test(lost_and_refused_bytes_become_credit),
         cmocka_unit_test(a_new_worker_session_counts_from_zero),
         cmocka_unit_test(workers_share_the_window_and_grants_never_shrink),
+        cmocka_unit_test(
+            a_worker_that_joins_need_not_wait_until_others_have_used_what_they_were_granted),
+        cmocka_unit_test(of_a_window_that_is_full_twice_a_worker_that_joins_has_a_small_share),
         cmocka_unit_test(nothing_is_handed_out_without_a_lease),
         cmocka_unit_test(an_epoch_drops_what_holds_an_erased_id),
         cmocka_unit_test(an_epoch_is_acknowledged_when_the_loop_has_let_go),
