@@ -151,7 +151,7 @@ static const struct bench_figure FIGURES[] = {
      .against = "31.7 times one worker, tf.data service's mean; 64 with own cores, from measured costs; simulated",
      .unit = "workers", .runs_max = 1,
      .prepare = prepare_real_2, .ours = speedup_foretold, .theirs = speedup_published},
-    REAL(waiting, 2, "each batch a program that sleeps for 31 ms: latency, no CPU time"),
+    REAL(waiting, 2, "each batch a program that sleeps for 125 ms: latency, no CPU time"),
     REAL(waiting, 4, "latency, no CPU time"),
     REAL(waiting, 8, "latency, no CPU time"),
     REAL(waiting, 16, "latency, no CPU time"),

@@ -9,9 +9,9 @@
 #include <string.h>
 
 enum {
-    LINES = 6400, /* a hundred batches an epoch */
+    LINES = 6400, /* 25 batches an epoch */
     PICTURES = 512,
-    EPOCHS_WAITING = 2, /* for each worker, so that all pools take equally long */
+    EPOCHS_WAITING = 3, /* for each worker, so that all pools take equally long */
     EPOCHS_COMPUTING = 8,
 };
 
@@ -23,7 +23,7 @@ static const char LINES_SOURCE[] =
     "    time: {from: file_name, pattern: \"day_%%Y-%%m-%%d\"}\n";
 static const char *const SECTIONS[REAL_JOBS] = {
     [REAL_WAITING] = "  operators: [{op: exec, program: even}]\n"
-                     "  batch: {samples: 32, shuffle: full, order: relaxed, group: 1}\n"
+                     "  batch: {samples: 128, shuffle: full, order: relaxed, group: 1}\n"
                      "  plan: {share: none}\n",
     [REAL_COMPUTING] = "  operators: [{op: decode_jpeg}, {op: random_resized_crop, size: 224}]\n"
                        "  batch: {samples: 16, shuffle: full, order: relaxed, group: 1}\n"
