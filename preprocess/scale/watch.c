@@ -4,7 +4,7 @@
 #include <math.h>
 
 /* In spreads: a value may be so far off its level for nothing; the sum that is an alarm; the most that a value adds. In
- * steady noise that is one false alarm in some hundred thousand values. */
+ * steady noise that is one false alarm in some ten thousand values. */
 static const double SLACK = 0.5, ALARM = 9.5, WILD = 6, CLEAR = 3, FAR = 4;
 static const double SPREAD = 0.05,
                     SPREAD_MIN = 0.002; /* assumed at first; never believed to be less */
