@@ -16,7 +16,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md")),
          *sorted(ROOT.glob("*/README.md"))]
-SYSTEM = {"batches", "programs", "credentials", "trainers", "gpus", "quotas", "budgets", "cache", "metrics"}  # sections of a system file
+SYSTEM = {"workers", "prices", "batches", "programs", "credentials", "trainers", "gpus", "quotas", "budgets", "cache", "metrics"}  # sections of a system file
 NOT_THERE = {"every_nth", "scoring_hardest", "format_lines"}  # what a page has its reader write
 STANDS_FOR = {"PYTHON, NET": "/usr/bin/python3, net.py"}
 BYTES = [chr(b) if 33 <= b < 127 or 161 <= b < 173 or b >= 174 else None for b in range(256)]  # as GPT-2 writes them
