@@ -94,7 +94,7 @@ enum weir_status storage_erasure_trouble(struct eraser *eraser, uint64_t number,
 enum weir_status storage_erasure_troubles(struct eraser *eraser, struct weir_arena *arena,
                                           struct msg_erase_troubles *answer,
                                           struct weir_error *err) WEIR_MUST_USE;
-/* The answer to `hold`, from memory alone: a holder must not lose its lease to Postgres. */
+/* holding.c: the answer to `hold`, from memory alone: a holder must not lose its lease to Postgres. */
 void storage_hold(struct eraser *eraser, struct weir_request *request);
 /* Tells the holders that have not named the newest epoch to ask. */
 void storage_erasure_hint(struct eraser *eraser);

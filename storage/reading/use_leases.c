@@ -1,8 +1,8 @@
 /* Holders, their use leases, and epochs: see use_leases.h for the rules.
  *
- * A holder is in one list. Those with a lease are listed by the newest epoch that they have named, in the order in which
- * their leases end: whoever renews is the last, and kept no shorter than the one before. The others are listed while a
- * report will count them. */
+ * A holder is in one list. Those with a lease are listed by the newest epoch that they have named, in the order in
+ * which their leases end: whoever renews is the last, and kept no shorter than the one before. The others are listed
+ * while a report will count them. */
 #include "storage/reading/use_leases.h"
 
 #include "core/base/index.h"
@@ -349,8 +349,8 @@ static enum weir_status take_holder(struct use_leases *leases, const struct use_
     return WEIR_OK;
 }
 
-/* Returns the pause until the next request, which it books. Where there are no bookings left, those of a while before are
- * booked again: requests that came together do not come together forever. */
+/* Returns the pause until the next request, which it books. Where there are no bookings left, those of a while before
+ * are booked again: requests that came together do not come together forever. */
 static uint32_t book(struct use_leases *leases, int64_t now_ms)
 {
     int64_t earliest_us = (now_ms + STORAGE_HOLD_MS) * 1000;

@@ -70,7 +70,7 @@ static void name_connection(size_t member, uint8_t name[NAME_BYTES])
     weir_put_u32(name + 1, (uint32_t)member);
 }
 
-/* What does not leave is lost, and sent again. */
+/* Sends a request; one that does not leave is lost, and sent again later. */
 static void send(struct crowd *crowd, void *socket, size_t member, struct asking *asking,
                  enum weir_message type, const void *message)
 {

@@ -1,5 +1,5 @@
-/* Thousands of workers in one thread that make nothing: they hold use leases as real ones do, and beat. Each has a name,
- * a session, and a connection of its own to each service; one socket dials them all, so that a member costs a
+/* Thousands of workers in one thread that make nothing: they hold use leases as real ones do, and beat. Each has a
+ * name, a session, and a connection of its own to each service; one socket dials them all, so that a member costs a
  * descriptor for each connection and the process one thread of ZeroMQ. Who holds never names an epoch before it was
  * told of it. */
 #ifndef WEIR_TESTS_SUPPORT_CROWD_H
