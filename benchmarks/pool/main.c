@@ -165,7 +165,7 @@ static const struct bench_figure FIGURES[] = {
      .unit = "1/s", .runs_max = 5,
      .prepare = prepare_crowd, .ours = crowd_in_force_maimed, .theirs = crowd_in_force_allowed},
     {.name = "pool.planner.simulated",
-     .against = "the optimum of the linear programme; planned from reports with 5 % noise, median of 200 drawn pipelines, simulated",
+     .against = "the linear programme's optimum; planned with 5 % noise, median of 200 drawn pipelines, simulated",
      .unit = "optimum", .bar = 0.95, .runs_max = 1,
      .prepare = prepare_planner, .ours = planner_share, .theirs = planner_whole},
     {.name = "pool.planner.least.simulated",
