@@ -2,6 +2,8 @@
 #include "cli/answer.h"
 #include "cli/render.h"
 
+#include "core/base/memory.h"
+
 #include <string.h>
 
 enum { PERCENT = 100 };
@@ -80,6 +82,34 @@ static void show_in_flight(const json_t *in_flight, struct cli_page *page)
         cli_show_table(page, trainers, COLUMNS, WEIR_COUNT(COLUMNS));
 }
 
+/* A change of something, and what the run would have then; left out where that brings next to nothing. */
+static void put_otherwise(const json_t *limits, const char *key, const char *change,
+                          struct cli_page *page)
+{
+    double optimum = cli_real(limits, "optimum"), rate = cli_real(limits, key);
+    double gain = optimum > 0 ? rate / optimum - 1 : 0;
+    if (gain >= 1.0 / PERCENT)
+        cli_line(page, "  %s: %.2f, %.0f %% more", change, rate, PERCENT * gain);
+}
+
+static void show_limits(const json_t *limits, struct cli_page *page)
+{
+    double optimum = cli_real(limits, "optimum"), delivered = cli_real(limits, "delivered");
+    if (!json_is_object(limits) || optimum <= 0)
+        return;
+    bool is_met = strcmp(cli_text(limits, "limit"), "consumers") == 0;
+    cli_line(
+        page, "this host (%lld cores) can make %.2f batches a second of it, %.2f came: %.0f %%",
+        (long long)cli_number(limits, "cores"), optimum, delivered, PERCENT * delivered / optimum);
+    cli_line(page, "  limited by %s%s%s", cli_text(limits, "why"), is_met ? "" : ", most by ",
+             is_met ? "" : cli_text(limits, "stage"));
+    put_otherwise(limits, "with_one_more_core", "with one more core", page);
+    put_otherwise(limits, "with_reads_twice_as_fast", "with reads twice as fast", page);
+    WEIR_AUTO_FREE char *kept =
+        weir_format("with rows kept after %s", cli_text(limits, "kept_after"));
+    put_otherwise(limits, "with_rows_kept", kept, page);
+}
+
 static void show_choice(const json_t *keeping, struct cli_page *page)
 {
     static const struct cli_column COLUMNS[] = {
@@ -152,4 +182,5 @@ void cli_render_plan(const json_t *answer, struct cli_page *page)
     put_place(json_object_get(answer, "place"), page);
     put_share(json_object_get(answer, "share"), page);
     show_in_flight(json_object_get(answer, "in_flight"), page);
+    show_limits(json_object_get(answer, "limits"), page);
 }

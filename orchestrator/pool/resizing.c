@@ -8,6 +8,14 @@
 
 static const double THOUSAND = 1000;
 
+static size_t sum_of(const struct weir_u32s *counts)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < counts->count; i++)
+        sum += counts->at[i];
+    return sum;
+}
+
 bool orchestrator_pool_is_whole(const struct msg_pool_is *advice)
 {
     size_t jobs = advice->jobs.count;
@@ -16,20 +24,38 @@ bool orchestrator_pool_is_whole(const struct msg_pool_is *advice)
            advice->needs.count == jobs && advice->given.count == jobs &&
            advice->wanted.count == jobs && advice->made.count == jobs &&
            advice->stalled.count == jobs && advice->reports.count == jobs &&
-           advice->settled.count == jobs;
+           advice->settled.count == jobs && advice->options.count == jobs &&
+           advice->option_workers.count == sum_of(&advice->options) &&
+           advice->option_hosts.count == advice->option_workers.count &&
+           advice->option_rates.count == advice->option_workers.count;
+}
+
+/* The sizes that the policy of a job has weighed, the first of them at `first` of the columns. */
+static json_t *weighed_json(const struct msg_pool_is *advice, size_t job, size_t first)
+{
+    json_t *weighed = json_array();
+    for (size_t i = first; i < first + advice->options.at[job]; i++)
+        json_array_append_new(
+            weighed,
+            JSON_FIELDS(JSON_NUMBER("workers", advice->option_workers.at[i]),
+                        JSON_NUMBER("host", advice->option_hosts.at[i]),
+                        JSON_DOUBLE("batches_per_second", advice->option_rates.at[i] / THOUSAND)));
+    return weighed;
 }
 
 static json_t *jobs_json(const struct msg_pool_is *advice)
 {
     json_t *jobs = json_array();
-    for (size_t i = 0; i < advice->jobs.count; i++)
+    size_t first = 0;
+    for (size_t i = 0; i < advice->jobs.count; first += advice->options.at[i++])
         json_array_append_new(jobs,
                               JSON_FIELDS(JSON_NUMBER("job", advice->jobs.at[i]),
                                           JSON_TEXT("policy", advice->policies.at[i]),
                                           JSON_DOUBLE("need", advice->needs.at[i] / THOUSAND),
                                           JSON_DOUBLE("wanted", advice->wanted.at[i] / THOUSAND),
                                           JSON_DOUBLE("made", advice->made.at[i] / THOUSAND),
-                                          JSON_TEXT("why", advice->why.at[i])));
+                                          JSON_TEXT("why", advice->why.at[i]),
+                                          JSON_NEW("weighed", weighed_json(advice, i, first))));
     return jobs;
 }
 

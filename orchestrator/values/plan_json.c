@@ -236,6 +236,47 @@ static json_t *windows_json(const struct msg_plan_is *plan)
         JSON_NEW("trainers", trainers));
 }
 
+static const struct state LIMITS[] = {
+    {"cores", "its processors"},
+    {"stage", "a stage that cannot be in more than one place at once"},
+    {"bandwidth", "how fast the bytes of samples come"},
+    {"consumers", "its trainers, which take no more"},
+    {"nothing", "nothing that was measured"},
+};
+
+/* The stage of the limit: of processors the one that takes most of them. */
+static const char *limit_stage(const struct msg_plan_is *plan)
+{
+    uint32_t place = plan->limit_stage;
+    if (place == 0 || place > plan->order.count)
+        return "read";
+    return plan->operators.at[plan->order.at[place - 1]];
+}
+
+static json_t *rate_json(double rate)
+{
+    return rate > 0 ? json_real(rate) : json_null();
+}
+
+/* The most that the host could make of the run, and what would change it; null: not enough is measured. */
+static json_t *limits_json(const struct msg_plan_is *plan)
+{
+    uint32_t after = plan->with_kept_after;
+    if (plan->limit[0] == '\0')
+        return json_null();
+    return JSON_FIELDS(
+        JSON_NEW("optimum", rate_json(plan->optimum)), JSON_NUMBER("cores", plan->cores),
+        JSON_DOUBLE("delivered", plan->delivered), JSON_DOUBLE("wanted", plan->wanted),
+        JSON_TEXT("limit", plan->limit), JSON_TEXT("stage", limit_stage(plan)),
+        JSON_TEXT("why", why(LIMITS, WEIR_COUNT(LIMITS), plan->limit)),
+        JSON_NEW("with_one_more_core", rate_json(plan->with_core)),
+        JSON_NEW("with_reads_twice_as_fast", rate_json(plan->with_reads)),
+        JSON_NEW("with_rows_kept", rate_json(plan->with_kept)),
+        JSON_NEW("kept_after", after > 0 && after <= plan->order.count
+                                   ? json_string(plan->operators.at[plan->order.at[after - 1]])
+                                   : json_null()));
+}
+
 json_t *orchestrator_plan_json(const char *pipeline, int64_t run, const struct msg_plan_is *plan)
 {
     if (!is_whole(plan))
@@ -248,5 +289,5 @@ json_t *orchestrator_plan_json(const char *pipeline, int64_t run, const struct m
         JSON_NEW("kept_after", kept_after(plan)), JSON_NEW("kept", kept_use(plan)),
         JSON_NEW("keeping", keeping_json(plan)), JSON_NEW("place", place_json(plan)),
         JSON_NEW("share", share_json(plan)), JSON_NEW("in_flight", windows_json(plan)),
-        JSON_NEW("operators", operators_json(plan)));
+        JSON_NEW("limits", limits_json(plan)), JSON_NEW("operators", operators_json(plan)));
 }

@@ -1,5 +1,6 @@
 /* Messages of the orchestrator, of consumers, and requests of workers; beats.c has their beats. */
 #include "preprocess/dispatcher/dispatcher.h"
+#include "preprocess/dispatcher/limits.h"
 
 #include "core/base/log.h"
 #include "core/base/memory.h"
@@ -292,6 +293,7 @@ static void on_plan_request(void *state, struct weir_request *request)
     preprocess_plans_show(&dispatcher->plans, entry, now_ms, request->arena, &answer);
     answer.fused = preprocess_plans_fusion(&dispatcher->plans, entry, now_ms, request->arena);
     preprocess_dispatcher_show_windows(dispatcher, entry, request->arena, &answer);
+    preprocess_limits_show(entry, preprocess_plans_of(&dispatcher->plans, entry, now_ms), &answer);
     reply(request, MSG_plan_is, &answer);
     preprocess_dispatcher_let_go(entry);
 }

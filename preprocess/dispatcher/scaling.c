@@ -157,6 +157,7 @@ void preprocess_scaling_report(struct scaling_job *job, const struct scale_setti
 {
     job->setting = *setting;
     job->policy->report(job->state, setting, report, &job->decision);
+    preprocess_model_report(&job->model, report);
     job->wanted = preprocess_scale_wanted(report);
     job->made = preprocess_scale_made(report, SCALE_POOL);
     job->stalled = stalled_in(report);

@@ -7,6 +7,7 @@
 #include "core/config/plugin.h"
 #include "core/wire/wire.h"
 #include "preprocess/scale/division.h"
+#include "preprocess/scale/model.h"
 #include "preprocess/scale/policy.h"
 #include "preprocess/scale/spans.h"
 
@@ -22,6 +23,7 @@ struct scaling_job {
     struct scale_setting setting;
     struct scale_decision decision;
     struct spans spans;
+    struct scale_model model;
     uint64_t reports;             /* taken in */
     double wanted, made, stalled; /* by the newest report: batches a second; share of the time */
     double given;                 /* workers of the pool that are its part */

@@ -140,6 +140,7 @@ static void decide(struct dispatcher *dispatcher, struct dispatcher_entry *entry
     const struct scale_counters counters = counters_of(dispatcher, entry, stamp.at_ms);
     bool is_other = memcmp(setting, &entry->scaling.setting, sizeof(*setting)) != 0;
     preprocess_scaling_report(&entry->scaling, setting, report);
+    preprocess_model_counters(&entry->scaling.model, &counters);
     if (is_other)
         record_setting(entry, stamp);
     record_report(report, &counters, stamp);
@@ -255,6 +256,31 @@ static uint32_t permille(double value)
     return rounded < most ? (uint32_t)(rounded > 0 ? rounded : 0) : UINT32_MAX;
 }
 
+/* The sizes that the policies have weighed. */
+static void show_options(const struct dispatcher *dispatcher, struct weir_arena *arena,
+                         struct msg_pool_is *answer)
+{
+    size_t jobs = dispatcher->entry_count, room = (jobs + 1) * sizeof(uint32_t), count = 0;
+    uint32_t *options = weir_arena_alloc(arena, room);
+    uint32_t *workers = weir_arena_alloc(arena, room * SCALE_OPTIONS_MAX);
+    uint32_t *hosts = weir_arena_alloc(arena, room * SCALE_OPTIONS_MAX);
+    uint32_t *rates = weir_arena_alloc(arena, room * SCALE_OPTIONS_MAX);
+    for (size_t i = 0; i < jobs; i++) {
+        const struct scaling_job *job = &dispatcher->entries[i]->scaling;
+        options[i] = job->is_used ? (uint32_t)job->decision.option_count : 0;
+        for (size_t k = 0; k < options[i]; k++) {
+            const struct scale_option *option = &job->decision.options[k];
+            workers[count] = option->size.at[SCALE_POOL];
+            hosts[count] = option->size.at[SCALE_HOST];
+            rates[count++] = option->batch_s > 0 ? permille(1 / option->batch_s) : 0;
+        }
+    }
+    answer->options = (struct weir_u32s){options, jobs};
+    answer->option_workers = (struct weir_u32s){workers, count};
+    answer->option_hosts = (struct weir_u32s){hosts, count};
+    answer->option_rates = (struct weir_u32s){rates, count};
+}
+
 void preprocess_dispatcher_show_sizes(const struct dispatcher *dispatcher, struct weir_arena *arena,
                                       struct msg_pool_is *answer)
 {
@@ -295,6 +321,7 @@ void preprocess_dispatcher_show_sizes(const struct dispatcher *dispatcher, struc
     answer->stalled = (struct weir_u32s){stalled, count};
     answer->reports = (struct weir_u64s){reports, count};
     answer->settled = (struct weir_u32s){settled, count};
+    show_options(dispatcher, arena, answer);
 }
 
 /* ---- draining ---- */

@@ -22,8 +22,8 @@ training: {{model: text_bag, epochs: {epochs}, seed: 1, digests: true}}
 """
 
 
-def lab_of(memory):
-    return Lab(samples=1500, every=500, epochs=4, pipeline=PIPELINE.replace("MEMORY", memory))
+def lab_of(memory, epochs=4):
+    return Lab(samples=1500, every=500, epochs=epochs, pipeline=PIPELINE.replace("MEMORY", memory))
 
 
 def run_with(lab, system):
@@ -52,11 +52,17 @@ def test_they_keep_within_the_memory_and_change_nothing():
     assert all(memory == 1 << 30 and one["bytes"] <= 40 << 10 for memory, one in in_flight(bounded))
     for _, one in in_flight(scarce) + in_flight(bounded):
         assert one["bytes"] == min(one["bytes"], one["needed_bytes"]), one
-    with served(bound):
-        bound.weir("rerun", "flight")
-        await_that(lambda: "needed for" in bound.ask("plan", "flight").stdout)
     for lab in (free, narrow, bound):
         lab.remove()
+
+
+def test_they_are_on_the_page_of_a_plan_while_a_trainer_takes_batches():
+    lab = lab_of("0", epochs=10000)
+    with served(lab):
+        lab.weir("submit", str(lab.pipeline))
+        await_that(lambda: "needed for" in lab.ask("plan", "flight").stdout)
+        lab.weir("stop", "flight")
+    lab.remove()
 
 
 def test_a_loop_that_is_refused_its_memory_is_told_where():

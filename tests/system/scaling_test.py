@@ -1,5 +1,6 @@
 """The need of each run is told by what was measured: above one worker where a program takes its time and the trainer none, next
-to nothing where the trainer is the slow one; and why, on the page of the workers. A file says the policy and the bounds."""
+to nothing where the trainer is the slow one; and why, on the page of the workers, and what limits the run, on that of its plan. A
+file says the policy and the bounds."""
 
 import json
 import os
@@ -58,6 +59,16 @@ def wait_for(lab, number, holds):
     return await_that(look, lambda: f"run {number}: {newest[0]}", pause_s=0.2)
 
 
+def wait_for_limit(lab, name, limit):
+    """Returns what limits the newest run of a pipeline, once it is that."""
+    newest = [None]
+
+    def look():
+        newest[0] = json.loads(lab.weir("plan", name, "--json"))["limits"]
+        return newest[0] if newest[0] and newest[0]["limit"] == limit else None
+    return await_that(look, lambda: f"{name}: {newest[0]}", pause_s=0.2)
+
+
 def check_slow_operator(lab):
     begin(lab, "sleeps", PROGRAM, "{}", "model: linear, loss: logistic")
     scaling = wait_for(lab, 1, lambda scaling: scaling["need"] > 2)
@@ -65,7 +76,11 @@ def check_slow_operator(lab):
     assert scaling["wanted_batches_a_second"] > 2 * scaling["made_batches_a_second"], scaling
     page = lab.weir("workers")
     assert "a worker makes / s" in page and "rates" in page, page
-    print("a slow program:", scaling)
+    limits = wait_for_limit(lab, "sleeps", "cores")
+    assert limits["stage"] == "exec" and limits["delivered"] < limits["wanted"], limits
+    assert limits["with_one_more_core"] > limits["optimum"] > 0, limits
+    assert "with one more core" in lab.weir("plan", "sleeps")
+    print("a slow program:", scaling, limits)
     lab.weir("stop", "sleeps")
 
 
@@ -78,7 +93,9 @@ def check_slow_trainer(lab):
     begin(lab, "again", WORDS, "{}", "program: slow")
     scaling = wait_for(lab, 3, lambda scaling: scaling["need"] < 0.5)
     assert scaling["made_batches_a_second"] > 2 * scaling["wanted_batches_a_second"], scaling
-    print("a slow trainer:", scaling)
+    limits = wait_for_limit(lab, "again", "consumers")
+    assert 0 < limits["optimum"] < 2 * 1000 / STEP_MS and limits["with_one_more_core"] == limits["optimum"], limits
+    print("a slow trainer:", scaling, limits)
     lab.weir("stop", "again")
 
 

@@ -21,9 +21,10 @@ PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/guides/*.md"))]
 ELSEWHERE = ("my.yaml:",                         # tests/tree/docs_test.py
              "$ weir apply clicks.yaml",         # apply_test.py
              "pipeline pictures, run",           # place_test.py
+             "…\nin flight  batches",            # in_flight_test.py
              "$ weir datasets remove notes", "pipeline lab2 failed:")  # dataset_alter_test.py
 NOT_PRINTED = ("│", "chosen, factors = ", "do {")  # drawings, code
-COMMAND = re.compile(r"(weir|tail|orchestrator) ")
+COMMAND = re.compile(r"(build/bin/)?(weir|tail|orchestrator|curl|prometheus) ")
 MESSAGE = re.compile(r"\b(expected|found|cannot|is missing|is not|are not) \S")  # of running text, between backquotes
 MESSAGES = {"loss: expected one of each of 64 samples, found (): use reduction='none'": "trainer_client/python/weir/torch.py",
             "loss: found (64, 64), every output with every label": "trainer_client/python/weir/torch.py",

@@ -219,8 +219,8 @@ void orchestrator_topic_added(struct topic_call *call)
         made = self.build / (target if main is None else pathlib.PurePath(main).stem)
         made.parent.mkdir(parents=True, exist_ok=True)
         at = words.index("-o")
-        service = next(word for word in words if word.endswith("_lib.a"))
-        folder = {"libtrainer_lib.a": "trainer_client", "libweir_lib.a": "cli"}.get(pathlib.PurePath(service).name, pathlib.PurePath(service).name[3:-6])
+        library = next((name for name in map(lambda word: pathlib.PurePath(word).name, words) if name.endswith("_lib.a")), "liborchestrator_platform.a")
+        folder = {"libtrainer_lib.a": "trainer_client", "libweir_lib.a": "cli", "liborchestrator_platform.a": "orchestrator/launchers"}.get(library, library[3:-6])
         added = [str(made) for path, made in self.objects.items() if path.startswith(folder + "/")]
         own = [str(made) for path, made in self.objects.items() if path.startswith("tests/") and f"/{pathlib.PurePath(path).name}.o" in command]
         inputs = [word for word in words[1:at] if not any(word.endswith("/" + pathlib.PurePath(one).name) for one in own)]

@@ -1,0 +1,11 @@
+/* The most that the processors at hand could make of a job, and what limits it, for people (DESIGN §16, Explain). */
+#ifndef WEIR_PREPROCESS_DISPATCHER_LIMITS_H
+#define WEIR_PREPROCESS_DISPATCHER_LIMITS_H
+
+#include "preprocess/dispatcher/plans.h"
+
+/* Adds it to what is said of the job's plan; all 0 until enough is measured. */
+void preprocess_limits_show(const struct dispatcher_entry *entry, const struct planning *planning,
+                            struct msg_plan_is *answer);
+
+#endif
