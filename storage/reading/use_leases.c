@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NOBODY UINT32_MAX
 enum {
-    NOBODY = UINT32_MAX,
     BOOKED_AGAIN_US = (STORAGE_HOLD_MAX_MS - STORAGE_HOLD_MS) * 1000 / 8,
     INDEX_MIN = 64, /* entries of sessions that are forgotten, before the index is made again */
 };
