@@ -216,7 +216,9 @@ void preprocess_rank_take(struct dispatcher_rank_state *rank, const struct msg_c
 
 bool preprocess_rank_listens(const struct dispatcher_rank_state *rank, int64_t now_ms)
 {
-    return rank->fitting || (rank->heard && now_ms - rank->heard_ms < DISPATCHER_SILENT_MS);
+    bool is_just_heard = rank->heard_ms == INT64_MIN;
+    return rank->fitting ||
+           (rank->heard && (is_just_heard || now_ms - rank->heard_ms < DISPATCHER_SILENT_MS));
 }
 
 /* ---- workers ---- */
