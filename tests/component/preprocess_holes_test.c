@@ -199,10 +199,10 @@ static void a_lost_sample_set_ends_the_run_with_its_path(void **state)
     struct lab *lab = lab_start(*state, 1, -1);
     struct weir_batch *batch;
     struct weir_client_error error = {0};
-    lab_retire_worker(lab, 0); /* or it would open the set as soon as there is a job */
+    lab_freeze_worker(lab, 0); /* or it would open the set as soon as there is a job */
     lab_open_job(lab, 1, JSON, 1);
     lab_lose_set(lab);
-    lab_hire_worker(lab, 0);
+    lab_thaw_worker(lab, 0);
     struct weir_client *client = lab_consume(lab, 1, NULL, 0);
     assert_int_equal(weir_client_next(client, TEST_PATIENCE_MS, &batch, &error),
                      WEIR_CLIENT_INVALID);
