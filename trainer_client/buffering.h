@@ -18,8 +18,8 @@
  * one in the making at each worker; those in the loop's hands. A quarter of a worker's part may be free and not granted
  * again yet (delivery_credit.c), so all of it is a third more.
  *
- * Where the model is wrong, as for slow phases, it shows: the loop waits, and workers wait for credit, on average, for
- * as long. Then the reserve grows by half at each look, until that ends; afterwards the addition fades. A loop that
+ * A model that is wrong, as in slow phases, shows: the loop waits, and workers wait for credit, on average, for as
+ * long. Then the reserve grows by half at each look, until that ends; afterwards the addition fades. A loop that
  * waits for workers that have credit gets nothing more: it would not help.
  *
  * Measured are: the time that the loop works on a batch; each worker's time from when it may send until it has. One

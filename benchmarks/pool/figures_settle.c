@@ -226,8 +226,7 @@ static double published_joint(const void *owner, const uint32_t workers[SCALE_PL
     return EPOCH_BATCHES / EPOCH_S[pool];
 }
 
-/* Where one more worker saves little, workers and trainer wait for one another in turn, as any two do that a short
- * queue connects. */
+/* Workers and trainer wait for one another in turn near the knee, as any two do that a short queue connects. */
 enum weir_status published_curve(void *state, double *ret_rate, struct weir_error *err)
 {
     struct pool_bench *bench = state;

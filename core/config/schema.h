@@ -106,7 +106,8 @@ void cfg_print(const struct cfg_key *keys, const void *section, int indent, stru
 /* Appends a markdown table of the keys: name, type, default, bounds, sentence. */
 void cfg_document(const struct cfg_key *keys, struct weir_buf *out);
 
-/* "1d", "90s" -> microseconds; "64MiB" -> bytes. False when the text is neither. */
+/* "12"; "1d", "90s" -> microseconds; "64MiB" -> bytes. False when the text is no such thing. */
+bool cfg_parse_u64(const char *text, uint64_t *ret_value);
 bool cfg_parse_duration(const char *text, int64_t *ret_us);
 bool cfg_parse_size(const char *text, uint64_t *ret_bytes);
 /* The entry of `names` (NULL-terminated) nearest to `word` by edit distance, or NULL when nothing

@@ -57,7 +57,7 @@ static bool parse_i64(const char *text, int64_t *ret_value)
     return true;
 }
 
-static bool parse_u64(const char *text, uint64_t *ret_value)
+bool cfg_parse_u64(const char *text, uint64_t *ret_value)
 {
     char *end = NULL;
     if (*text == '-' || !is_number_start(text))
@@ -161,7 +161,7 @@ static bool store_u64(const struct cfg_key *key, const char *text, uint64_t *mem
 {
     uint64_t value;
     bool is_read =
-        key->kind == CFG_KIND_SIZE ? cfg_parse_size(text, &value) : parse_u64(text, &value);
+        key->kind == CFG_KIND_SIZE ? cfg_parse_size(text, &value) : cfg_parse_u64(text, &value);
     if (!is_read || !is_within(key, (double)value))
         return false;
     *member = value;

@@ -7,6 +7,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
+#include "core/config/schema.h"
 #include "core/db/db.h"
 #include "core/service/options.h"
 
@@ -101,6 +102,15 @@ enum weir_status weir_service_listen(struct weir_rpc_server *server, const char 
     WEIR_AUTO_FREE char *endpoint = weir_service_endpoint(directory, name);
     enum weir_status status = weir_make_directories(directory, SOCKET_DIR_MODE, err);
     return status == WEIR_OK ? weir_rpc_listen(server, endpoint, role, err) : status;
+}
+
+enum weir_status weir_service_read_bytes(const char *option, const char *text, uint64_t fallback,
+                                         uint64_t *ret_bytes, struct weir_error *err)
+{
+    *ret_bytes = fallback;
+    if (text == NULL || cfg_parse_u64(text, ret_bytes))
+        return WEIR_OK;
+    return weir_fail(err, WEIR_INVALID, "%s: expected a number of bytes, found '%s'", option, text);
 }
 
 /* ---- what is done without a loop ---- */

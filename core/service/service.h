@@ -30,6 +30,10 @@ struct weir_service_options {
     const char *place;      /* --place: of a worker: pool, or host, that of the trainers; or NULL */
 };
 
+/* Reads an option that is a number of bytes; `text` NULL: it was not given, and is `fallback`. INVALID. */
+enum weir_status weir_service_read_bytes(const char *option, const char *text, uint64_t fallback,
+                                         uint64_t *ret_bytes, struct weir_error *err) WEIR_MUST_USE;
+
 /* A check of a pipeline file against what is there: its data, and what other programs make of it. */
 struct weir_look {
     const struct weir_yaml_node *root;

@@ -1,8 +1,6 @@
 /* A number alone, or a mapping of bounds. */
 #include "orchestrator/config/workers.h"
 
-#include <stdlib.h>
-
 enum { WORKERS = 2 /* of a file that says nothing */ };
 
 struct workers_section {
@@ -24,10 +22,9 @@ static const struct cfg_key WORKERS_KEYS[] = {
 static enum weir_status read_number(const struct weir_yaml_node *node,
                                     struct orchestrator_workers *workers, struct weir_error *err)
 {
-    char *end = NULL;
+    uint64_t number = 0;
     const char *text = weir_yaml_text(node);
-    unsigned long number = text != NULL ? strtoul(text, &end, 10) : 0;
-    bool is_number = text != NULL && text[0] >= '0' && text[0] <= '9' && *end == '\0';
+    bool is_number = text != NULL && cfg_parse_u64(text, &number);
     if (!is_number || number < 1 || number > ORCHESTRATOR_WORKERS_MAX)
         return weir_yaml_fail(node, err,
                               "workers: expected an integer from 1 to %d, or a mapping such as "

@@ -16,14 +16,14 @@ enum { WORKER = 4, TRAINER }; /* places in the list below */
 static const char *const KINDS[] = {"postgres",   "storage", "selector",
                                     "dispatcher", "worker",  "trainer"};
 
-/* Index of "worker" for "worker-1", and for "host-1", which is one as well; or their number. */
+/* Index of "trainer" for "trainer-1", and so on; or their number. */
 static size_t kind_of(const char *name)
 {
     size_t size = strlen(name), kind = 0;
+    if (orchestrator_pool_place_of(name) < POOL_PLACES)
+        return WORKER;
     while (size > 0 && strchr("-0123456789", name[size - 1]) != NULL)
         size--;
-    if (size == 4 && strncmp(name, "host", size) == 0)
-        return WORKER;
     while (kind < WEIR_COUNT(KINDS) &&
            (strlen(KINDS[kind]) != size || strncmp(KINDS[kind], name, size) != 0))
         kind++;

@@ -19,11 +19,11 @@ static bool is_whole(const struct msg_workers_are *pool)
            pool->job_batches.count == jobs && pool->pipeline_workers.count == pool->pipelines.count;
 }
 
-/* Their names begin so (pool/members.h). */
+/* One that is named otherwise was started by hand. */
 static enum pool_place place_of(const char *worker)
 {
-    static const char HOST[] = "host-";
-    return strncmp(worker, HOST, sizeof(HOST) - 1) == 0 ? POOL_PLACE_HOST : POOL_PLACE_POOL;
+    enum pool_place place = orchestrator_pool_place_of(worker);
+    return place < POOL_PLACES ? place : POOL_PLACE_POOL;
 }
 
 static void add_workers(const struct msg_workers_are *pool, struct figures *figures)

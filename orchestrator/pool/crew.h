@@ -1,4 +1,4 @@
-/* Where workers are put: what the pool needs of the platform, given to it when it is opened. */
+/* The platform as the pool needs it, to put workers somewhere: given to it when it is opened. */
 #ifndef ORCHESTRATOR_POOL_CREW_H
 #define ORCHESTRATOR_POOL_CREW_H
 

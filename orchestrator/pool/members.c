@@ -8,10 +8,22 @@ const char *const ORCHESTRATOR_POOL_PLACES[POOL_PLACES] = {"pool", "host"};
 const char *const ORCHESTRATOR_POOL_STATES[POOL_STATES] = {"starting", "running",  "refused",
                                                            "lost",     "draining", "ending"};
 
+/* That names begin with. */
+static const char *const WORDS[POOL_PLACES] = {"worker", "host"};
+
 void orchestrator_pool_name(const struct pool_member *member, char name[POOL_NAME_SIZE])
 {
-    static const char *const WORDS[POOL_PLACES] = {"worker", "host"};
     (void)snprintf(name, POOL_NAME_SIZE, "%s-%u", WORDS[member->place], member->number);
+}
+
+enum pool_place orchestrator_pool_place_of(const char *name)
+{
+    size_t size = strcspn(name, "-");
+    enum pool_place place = 0;
+    while (place < POOL_PLACES &&
+           (strlen(WORDS[place]) != size || strncmp(WORDS[place], name, size) != 0))
+        place++;
+    return name[size] == '-' ? place : POOL_PLACES;
 }
 
 size_t orchestrator_pool_index(const char *const *names, size_t count, const char *text)

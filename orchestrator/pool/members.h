@@ -48,6 +48,8 @@ extern const char *const ORCHESTRATOR_POOL_STATES[POOL_STATES];
 
 /* "worker-3", "host-1" */
 void orchestrator_pool_name(const struct pool_member *member, char name[POOL_NAME_SIZE]);
+/* Returns the place of a worker of that name, or POOL_PLACES: it is the name of none. */
+enum pool_place orchestrator_pool_place_of(const char *name);
 /* Index of `text` in `names`, or `count`. */
 size_t orchestrator_pool_index(const char *const *names, size_t count, const char *text);
 /* The member of that place and number, or NULL. */

@@ -235,14 +235,6 @@ static void visit_job(struct dispatcher *dispatcher, struct dispatcher_entry *en
                              entry->failure[0] == '\0' && !entry->job.unsaved);
 }
 
-static size_t crew_of(const struct pool *pool, struct dispatcher_entry *entry)
-{
-    if (entry->crew_count != pool->count)
-        entry->crew = preprocess_pool_crew_of(pool, preprocess_entry_crew_key(entry));
-    entry->crew_count = pool->count;
-    return entry->crew;
-}
-
 /* Leases of the jobs whose crew the worker belongs to; a worker that has left the crew no longer has leases. */
 static void lease_jobs(struct dispatcher *dispatcher, const struct dispatcher_visit *visit,
                        const struct msg_worker_beat *beat, struct weir_arena *arena)
@@ -259,7 +251,7 @@ static void lease_jobs(struct dispatcher *dispatcher, const struct dispatcher_vi
     };
     for (size_t i = 0; i < count; i++) {
         struct dispatcher_entry *entry = dispatcher->entries[(dispatcher->rotation + i) % count];
-        if (crew_of(&dispatcher->pool, entry) != first)
+        if (preprocess_entry_crew(entry, &dispatcher->pool) != first)
             continue;
         entries[leasing.count] = entry;
         visit_job(dispatcher, entry, beat, &leasing);

@@ -313,18 +313,6 @@ static void on_timer(void *state)
 
 /* ---- life ---- */
 
-/* Reads --memory. */
-static enum weir_status read_memory(const struct weir_service_options *options, uint64_t *ret_bytes,
-                                    struct weir_error *err)
-{
-    char *end = NULL;
-    *ret_bytes = options->memory != NULL ? strtoull(options->memory, &end, 10) : 0;
-    if (end != NULL && (end == options->memory || *end != '\0'))
-        return weir_fail(err, WEIR_INVALID, "--memory: expected a number of bytes, found '%s'",
-                         options->memory);
-    return WEIR_OK;
-}
-
 enum weir_status preprocess_dispatcher_open(const struct weir_service_options *options,
                                             struct weir_loop *loop, struct weir_rpc_server *server,
                                             void **ret_state, struct weir_error *err)
@@ -334,7 +322,8 @@ enum weir_status preprocess_dispatcher_open(const struct weir_service_options *o
     dispatcher->server = server;
     dispatcher->data_dir = weir_strdup(options->data_dir);
     uint64_t incarnation = 0;
-    enum weir_status status = read_memory(options, &dispatcher->batches_memory, err);
+    enum weir_status status =
+        weir_service_read_bytes("--memory", options->memory, 0, &dispatcher->batches_memory, err);
     if (status == WEIR_OK)
         status = preprocess_store_open(options->postgres, &dispatcher->db, &incarnation, err);
     dispatcher->plans.db = dispatcher->db;
@@ -376,9 +365,9 @@ void preprocess_dispatcher_close(void *state)
 /* The first slot of the workers that serve a job. */
 static size_t crew_of(const struct dispatcher *dispatcher, uint64_t job)
 {
-    const struct dispatcher_entry *entry = preprocess_dispatcher_in_memory(dispatcher, job);
-    return preprocess_pool_crew_of(&dispatcher->pool,
-                                   entry != NULL ? preprocess_entry_crew_key(entry) : job);
+    struct dispatcher_entry *entry = preprocess_dispatcher_in_memory(dispatcher, job);
+    return entry != NULL ? preprocess_entry_crew(entry, &dispatcher->pool)
+                         : preprocess_pool_crew_of(&dispatcher->pool, job);
 }
 
 struct weir_strs preprocess_dispatcher_endpoints(const struct dispatcher *dispatcher, uint64_t job,

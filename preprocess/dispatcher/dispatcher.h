@@ -159,7 +159,9 @@ enum weir_status preprocess_dispatcher_order_pool(struct dispatcher *dispatcher,
                                                   struct weir_arena *arena,
                                                   struct msg_pool_is *ret_answer,
                                                   struct weir_error *err) WEIR_MUST_USE;
-/* Says what was decided, without the workers that are drained; columns in the arena. */
+/* Returns the number in thousandths, as messages have it; what a trainer says may be any number. */
+uint32_t preprocess_permille(double value);
+/* Says what was decided, without what was weighed and the workers that are drained; columns in the arena. */
 void preprocess_dispatcher_show_sizes(const struct dispatcher *dispatcher, struct weir_arena *arena,
                                       struct msg_pool_is *answer);
 

@@ -49,6 +49,14 @@ uint64_t preprocess_entry_crew_key(const struct dispatcher_entry *entry)
     return production != NULL ? production->key : entry->number;
 }
 
+size_t preprocess_entry_crew(struct dispatcher_entry *entry, const struct pool *pool)
+{
+    if (entry->crew_count != pool->count)
+        entry->crew = preprocess_pool_crew_of(pool, preprocess_entry_crew_key(entry));
+    entry->crew_count = pool->count;
+    return entry->crew;
+}
+
 static struct dispatcher_entry *entry_new(const struct msg_job_open *open)
 {
     struct dispatcher_entry *entry = weir_calloc(1, sizeof(*entry));

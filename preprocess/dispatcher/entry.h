@@ -91,6 +91,8 @@ struct dispatcher_entry {
 
 /* Returns what chooses its crew: jobs of a production have one, for a worker makes for all of them. */
 uint64_t preprocess_entry_crew_key(const struct dispatcher_entry *entry);
+/* Returns the first slot of its crew in the pool as it is. */
+size_t preprocess_entry_crew(struct dispatcher_entry *entry, const struct pool *pool);
 /* Returns the quota of the job's pipeline; a job that names no pipeline is one of its own. */
 struct shares_quota preprocess_dispatcher_quota_of(const struct msg_job_open *open);
 /* Returns the quota that the job shares the workers by: with the bound of its file, where that is lower. */

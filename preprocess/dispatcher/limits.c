@@ -4,20 +4,12 @@
 #include "core/base/bytes.h"
 
 #include <math.h>
-#include <string.h>
 #include <unistd.h>
 
 /* Batches a second; 0 where nothing limits them, for then there is nothing to say. */
 static double rate_of(double rate)
 {
     return isfinite(rate) ? rate : 0;
-}
-
-static bool runs_as_written(const struct chain *chain, const struct planning *planning)
-{
-    uint8_t written[CHAIN_OPERATORS_MAX];
-    preprocess_chain_order(chain, written);
-    return memcmp(written, planning->order, preprocess_chain_operators(chain)) == 0;
 }
 
 static bool may_be_cut(const struct chain *chain, size_t after)
@@ -51,7 +43,7 @@ static void show_otherwise(const struct dispatcher_entry *entry, const struct pl
     preprocess_optimum_otherwise(problem, kept, &otherwise);
     answer->with_core = rate_of(otherwise.one_more_core);
     answer->with_reads = rate_of(otherwise.reads_twice_as_fast);
-    if (runs_as_written(chain, planning))
+    if (preprocess_chain_has_order(chain, planning->order)) /* a cut is of what is written */
         show_best_cut(chain, &otherwise, answer);
 }
 

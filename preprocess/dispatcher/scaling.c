@@ -144,14 +144,6 @@ double preprocess_scaling_need(const struct scaling_job *job)
     return is_bounded && by_rates > decision->need ? by_rates : decision->need;
 }
 
-static double stalled_in(const struct scale_report *report)
-{
-    double wait_s = 0;
-    for (size_t i = 0; i < report->taker_count; i++)
-        wait_s += report->takers[i].wait_s / (double)report->taker_count;
-    return report->span_s > 0 ? wait_s / report->span_s : 0;
-}
-
 void preprocess_scaling_report(struct scaling_job *job, const struct scale_setting *setting,
                                const struct scale_report *report)
 {
@@ -160,6 +152,6 @@ void preprocess_scaling_report(struct scaling_job *job, const struct scale_setti
     preprocess_model_report(&job->model, report);
     job->wanted = preprocess_scale_wanted(report);
     job->made = preprocess_scale_made(report, SCALE_POOL);
-    job->stalled = stalled_in(report);
+    job->stalled = preprocess_scale_stall(report);
     job->reports++;
 }

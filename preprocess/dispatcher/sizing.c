@@ -59,11 +59,11 @@ static bool is_used(struct dispatcher_entry *entry, int64_t now_ms)
     return is_heard || is_awaited;
 }
 
-static struct spans_workers serving(const struct pool *pool, const struct dispatcher_entry *entry,
+static struct spans_workers serving(const struct pool *pool, struct dispatcher_entry *entry,
                                     int64_t now_ms)
 {
     struct spans_workers workers = {.sessions = 0};
-    size_t first = preprocess_pool_crew_of(pool, preprocess_entry_crew_key(entry));
+    size_t first = preprocess_entry_crew(entry, pool);
     uint32_t bound = entry->account->quota.workers;
     for (size_t i = first; i < first + POOL_CREW && i < pool->count; i++) {
         const struct pool_worker *worker = &pool->worker[i];
@@ -249,7 +249,7 @@ void preprocess_dispatcher_size(struct dispatcher *dispatcher)
 
 /* ---- shown ---- */
 
-static uint32_t permille(double value)
+uint32_t preprocess_permille(double value)
 {
     double most = UINT32_MAX;
     double rounded = floor(value * 1000 + 0.5);
@@ -272,7 +272,7 @@ static void show_options(const struct dispatcher *dispatcher, struct weir_arena 
             const struct scale_option *option = &job->decision.options[k];
             workers[count] = option->size.at[SCALE_POOL];
             hosts[count] = option->size.at[SCALE_HOST];
-            rates[count++] = option->batch_s > 0 ? permille(1 / option->batch_s) : 0;
+            rates[count++] = option->batch_s > 0 ? preprocess_permille(1 / option->batch_s) : 0;
         }
     }
     answer->options = (struct weir_u32s){options, jobs};
@@ -299,11 +299,11 @@ void preprocess_dispatcher_show_sizes(const struct dispatcher *dispatcher, struc
         why[i] = decision->why != NULL ? decision->why : "";
         sizes[i] = job->is_used ? decision->size.at[SCALE_POOL] : 0;
         hosts[i] = job->is_used ? decision->size.at[SCALE_HOST] : 0;
-        needs[i] = job->is_used ? permille(preprocess_scaling_need(job)) : 0;
-        given[i] = permille(job->given);
-        wanted[i] = permille(job->wanted);
-        made[i] = permille(job->made);
-        stalled[i] = permille(job->stalled);
+        needs[i] = job->is_used ? preprocess_permille(preprocess_scaling_need(job)) : 0;
+        given[i] = preprocess_permille(job->given);
+        wanted[i] = preprocess_permille(job->wanted);
+        made[i] = preprocess_permille(job->made);
+        stalled[i] = preprocess_permille(job->stalled);
         reports[i] = job->reports;
         settled[i] = decision->is_settled;
     }
@@ -321,7 +321,6 @@ void preprocess_dispatcher_show_sizes(const struct dispatcher *dispatcher, struc
     answer->stalled = (struct weir_u32s){stalled, count};
     answer->reports = (struct weir_u64s){reports, count};
     answer->settled = (struct weir_u32s){settled, count};
-    show_options(dispatcher, arena, answer);
 }
 
 /* ---- draining ---- */
@@ -374,6 +373,7 @@ enum weir_status preprocess_dispatcher_order_pool(struct dispatcher *dispatcher,
     mark_drains(dispatcher);
     preprocess_dispatcher_size(dispatcher);
     preprocess_dispatcher_show_sizes(dispatcher, arena, ret_answer);
+    show_options(dispatcher, arena, ret_answer);
     ret_answer->drained = drained(dispatcher, weir_loop_now_ms(dispatcher->loop), arena);
     return WEIR_OK;
 }

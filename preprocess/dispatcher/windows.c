@@ -2,8 +2,6 @@
 #include "preprocess/dispatcher/budget.h"
 #include "preprocess/dispatcher/dispatcher.h"
 
-enum { THOUSAND = 1000 };
-
 static bool is_heard(const struct dispatcher_rank_state *rank, int64_t now_ms)
 {
     return !rank->fitting && preprocess_rank_listens(rank, now_ms);
@@ -44,13 +42,6 @@ uint64_t preprocess_dispatcher_memory(const struct dispatcher *dispatcher,
     return bound > 0 && bound < part ? bound : part;
 }
 
-/* In thousandths; what a trainer says may be any number. */
-static uint32_t thousandths(double number)
-{
-    double scaled = number * THOUSAND + 0.5;
-    return scaled >= 0 && scaled < UINT32_MAX ? (uint32_t)scaled : UINT32_MAX;
-}
-
 void preprocess_dispatcher_show_windows(const struct dispatcher *dispatcher,
                                         const struct dispatcher_entry *entry,
                                         struct weir_arena *arena, struct msg_plan_is *answer)
@@ -70,9 +61,9 @@ void preprocess_dispatcher_show_windows(const struct dispatcher *dispatcher,
         needs[count] = window->need;
         batches[count] = window->batch;
         whys[count] = window->why;
-        wanted[count] = thousandths(window->wanted);
-        made[count] = thousandths(window->made);
-        spreads[count] = thousandths(window->spread);
+        wanted[count] = preprocess_permille(window->wanted);
+        made[count] = preprocess_permille(window->made);
+        spreads[count] = preprocess_permille(window->spread);
         lead_ns[count++] = window->lead_ns;
     }
     answer->windows = (struct weir_u64s){bytes, count};

@@ -146,6 +146,8 @@ enum chain_fusion preprocess_chain_fusion_of(struct chain *chain, size_t written
 struct algebra_facts preprocess_chain_facts(const struct chain *chain, size_t written);
 /* Places, as written, of the operators in the order in which they run. */
 void preprocess_chain_order(const struct chain *chain, uint8_t ret_order[CHAIN_OPERATORS_MAX]);
+/* True when an order is the one that this chain has. */
+bool preprocess_chain_has_order(const struct chain *chain, const uint8_t *order);
 /* Appends the names of the operators in an order. */
 void preprocess_chain_print_order(const struct chain *chain, const uint8_t *order,
                                   const char *between, struct weir_buf *out);

@@ -52,6 +52,13 @@ void preprocess_chain_order(const struct chain *chain, uint8_t ret_order[CHAIN_O
         ret_order[i] = (uint8_t)chain->step[i].written;
 }
 
+bool preprocess_chain_has_order(const struct chain *chain, const uint8_t *order)
+{
+    uint8_t own[CHAIN_OPERATORS_MAX];
+    preprocess_chain_order(chain, own);
+    return memcmp(own, order, chain->steps) == 0;
+}
+
 void preprocess_chain_print_order(const struct chain *chain, const uint8_t *order,
                                   const char *between, struct weir_buf *out)
 {

@@ -2,7 +2,6 @@
 #include "preprocess/plan/options.h"
 
 #include "core/base/memory.h"
-#include "core/config/value.h"
 #include "preprocess/operators/operator.h"
 
 #include <stdlib.h>
@@ -160,7 +159,8 @@ static enum weir_status read_workers(struct preprocess_planned *plan, struct wei
         return WEIR_OK;
     if (word == NULL)
         status = cfg_read(WORKERS, CFG_CLOSED, node, "preprocess.plan.workers", NULL, workers, err);
-    else if (!cfg_value_store(WORKERS, word, &workers->min) || workers->min == 0)
+    else if (!cfg_parse_u64(word, &workers->min) || workers->min == 0 ||
+             workers->min > PREPROCESS_WORKERS_MAX)
         status = weir_yaml_fail(node, err,
                                 "preprocess.plan.workers: found '%s', expected auto, a number of "
                                 "workers from 1 to %d, or {min: A, max: B}",

@@ -90,15 +90,13 @@ static bool verify(struct planning *planning, const struct chain *chain, int64_t
 {
     double before = preprocess_planning_row_ns(planning->before, chain);
     double after = preprocess_planning_row_ns(planning->costs, chain);
-    uint8_t written[CHAIN_OPERATORS_MAX];
     planning->state = PLANNING_CHANGED;
     if (after < before) {
         planning->review_ns = PLANNING_REVIEW_NS;
         return false;
     }
-    preprocess_chain_order(chain, written);
     change(planning, planning->previous, now_ms);
-    if (memcmp(planning->order, written, preprocess_chain_operators(chain)) == 0)
+    if (preprocess_chain_has_order(chain, planning->order))
         planning->state = PLANNING_REVERTED;
     be_patient(planning);
     return true;

@@ -7,6 +7,11 @@ static uint32_t within(uint32_t value, uint32_t min, uint32_t max)
     return most > min ? most : min;
 }
 
+bool preprocess_scale_is_same(const struct scale_size *a, const struct scale_size *b)
+{
+    return a->at[SCALE_POOL] == b->at[SCALE_POOL] && a->at[SCALE_HOST] == b->at[SCALE_HOST];
+}
+
 struct scale_size preprocess_scale_within(const struct scale_setting *setting,
                                           const struct scale_size *size)
 {

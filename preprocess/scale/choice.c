@@ -56,9 +56,7 @@ void preprocess_choice_note(const struct scale_setting *setting,
 {
     struct scale_size kept = preprocess_scale_within(setting, size);
     for (size_t i = 0; i < decision->option_count; i++) {
-        const struct scale_size *other = &decision->options[i].size;
-        if (other->at[SCALE_POOL] == kept.at[SCALE_POOL] &&
-            other->at[SCALE_HOST] == kept.at[SCALE_HOST])
+        if (preprocess_scale_is_same(&decision->options[i].size, &kept))
             return;
     }
     if (decision->option_count == SCALE_OPTIONS_MAX ||

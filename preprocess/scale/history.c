@@ -3,13 +3,9 @@
 #include "preprocess/scale/history.h"
 
 #include "core/base/require.h"
+#include "preprocess/scale/bounds.h"
 
 #include <string.h>
-
-static bool are_equal(const struct scale_size *a, const struct scale_size *b)
-{
-    return memcmp(a, b, sizeof(*a)) == 0;
-}
 
 /* Returns the batches of the slowest consumer that took any. */
 static double taken_in(const struct scale_report *report)
@@ -73,11 +69,11 @@ bool preprocess_scale_history_add(struct scale_history *history,
     static const struct scale_size NONE;
     struct scale_size workers;
     memcpy(workers.at, report->workers, sizeof(workers.at));
-    if (are_equal(&workers, &NONE))
+    if (preprocess_scale_is_same(&workers, &NONE))
         return false;
     if (!history->is_begun)
         start_over(history, &workers, measuring->discard_start);
-    else if (!are_equal(&workers, &history->workers))
+    else if (!preprocess_scale_is_same(&workers, &history->workers))
         start_over(history, &workers, measuring->discard_change);
     gather(history, report);
     bool is_complete = history->span_s > 0 && history->batches >= (double)measuring->batches;
@@ -96,7 +92,7 @@ const struct scale_measurement *preprocess_scale_history_other(const struct scal
 {
     const struct scale_size *newest = &preprocess_scale_history_newest(history)->workers;
     for (size_t i = history->count - 1; i > 0; i--) {
-        if (!are_equal(&history->kept[i - 1].workers, newest))
+        if (!preprocess_scale_is_same(&history->kept[i - 1].workers, newest))
             return &history->kept[i - 1];
     }
     return NULL;

@@ -22,11 +22,7 @@ static void move(struct scale_moving *moving, double value)
 
 void preprocess_model_report(struct scale_model *model, const struct scale_report *report)
 {
-    double taken = 0, waited_s = 0, own = preprocess_scale_wanted(report);
-    for (size_t i = 0; i < report->taker_count; i++) {
-        taken += report->takers[i].batches;
-        waited_s += report->takers[i].wait_s;
-    }
+    double own = preprocess_scale_wanted(report);
     for (size_t i = 0; i < report->maker_count; i++)
         model->batches += report->makers[i].batches;
     for (enum scale_place place = SCALE_POOL; place < SCALE_PLACES; place++) {
@@ -37,8 +33,8 @@ void preprocess_model_report(struct scale_model *model, const struct scale_repor
     if (report->span_s <= 0 || report->taker_count == 0 || own <= 0)
         return;
     move(&model->own, own);
-    move(&model->taken, taken / report->span_s);
-    move(&model->stall, waited_s / report->span_s / (double)report->taker_count);
+    move(&model->taken, preprocess_scale_taken(report) / report->span_s);
+    move(&model->stall, preprocess_scale_stall(report));
 }
 
 /* ---- counters ---- */

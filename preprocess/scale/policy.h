@@ -55,7 +55,4 @@ struct scale_policy {
 
 CFG_REGISTRY(preprocess_scale_policy, struct scale_policy, PREPROCESS_SCALE_POLICIES)
 
-/* Names of the policies, for a key of the configuration; ends with NULL. */
-extern const char *const PREPROCESS_SCALE_POLICY_NAMES[];
-
 #endif

@@ -13,6 +13,7 @@
 #include "preprocess/scale/choice.h"
 
 #include "core/base/elementary.h"
+#include "preprocess/scale/rates.h"
 
 #include <math.h>
 
@@ -48,11 +49,6 @@ static const double SURE = 1.64;                      /* spreads: right in 19 of
 static const double ERRORS = 1, SETTLED_ERRORS = 2.5; /* that a move has to be worth */
 static const double WORTH = 0.001;                    /* … and at least */
 static const double EXACT = 0.015;                    /* error of the need */
-
-static bool is_same(const struct scale_size *a, const struct scale_size *b)
-{
-    return a->at[SCALE_POOL] == b->at[SCALE_POOL] && a->at[SCALE_HOST] == b->at[SCALE_HOST];
-}
 
 static uint32_t workers_of(const struct scale_size *size)
 {
@@ -99,7 +95,7 @@ static bool begin_step(struct rates *rates, const struct scale_setting *setting,
 {
     struct scale_size size = beside(&rates->size, (int)stride_of(rates) * step);
     size = preprocess_scale_within(setting, &size);
-    if (is_same(&size, &rates->size) || size.at[SCALE_POOL] == 0 ||
+    if (preprocess_scale_is_same(&size, &rates->size) || size.at[SCALE_POOL] == 0 ||
         rates->clock_s < *after_of(rates, step))
         return false;
     rates->base = rates->size;
@@ -161,7 +157,8 @@ static bool is_known_below(const struct rates *rates)
 static bool try_step(struct rates *rates, const struct scale_setting *setting)
 {
     const struct scale_visit *here = preprocess_response_newest(&rates->response);
-    if (here == NULL || !is_same(&here->size, &rates->size) || here->taken.reports < STEADY_REPORTS)
+    if (here == NULL || !preprocess_scale_is_same(&here->size, &rates->size) ||
+        here->taken.reports < STEADY_REPORTS)
         return false;
     bool waits = preprocess_response_waits(&rates->response, here);
     if (waits && begin_step(rates, setting, STEP_UP))
@@ -234,7 +231,7 @@ static const char *move(struct rates *rates, const struct scale_setting *setting
                         const struct scale_forecast *forecast)
 {
     struct scale_size best = best_of(rates, setting, forecast);
-    if (!is_same(&best, &rates->size) && pays(rates, setting, forecast)) {
+    if (!preprocess_scale_is_same(&best, &rates->size) && pays(rates, setting, forecast)) {
         if (rates->is_settled && workers_of(&best) < workers_of(&rates->size))
             rates->less_after_s = rates->clock_s + HOUR_S;
         rates->size = best;
@@ -311,12 +308,8 @@ static void begin(void *state, const struct scale_setting *setting,
 /* Counts the time in which consumers neither take nor wait (rule 4). */
 static void watch_presence(struct rates *rates, const struct scale_report *report)
 {
-    double taken = 0, waited_s = 0;
-    for (size_t i = 0; i < report->taker_count; i++) {
-        taken += report->takers[i].batches;
-        waited_s += report->takers[i].wait_s;
-    }
-    bool is_away = !(taken > 0) && waited_s < report->span_s / 2;
+    bool is_away = !(preprocess_scale_taken(report) > 0) &&
+                   preprocess_scale_waited_s(report) < report->span_s / 2;
     rates->away_s = is_away ? rates->away_s + report->span_s : 0;
 }
 

@@ -33,13 +33,25 @@ double preprocess_scale_made(const struct scale_report *report, enum scale_place
     return busy_s > 0 ? batches / busy_s : 0;
 }
 
-double preprocess_scale_batch_s(const struct scale_report *report)
+double preprocess_scale_taken(const struct scale_report *report)
 {
-    double slowest = 0;
-    for (size_t i = 0; i < report->taker_count; i++) {
-        double batches = report->takers[i].batches;
-        double batch_s = batches > 0 ? report->span_s / batches : 0;
-        slowest = batch_s > slowest ? batch_s : slowest;
-    }
-    return slowest;
+    double batches = 0;
+    for (size_t i = 0; i < report->taker_count; i++)
+        batches += report->takers[i].batches;
+    return batches;
+}
+
+double preprocess_scale_waited_s(const struct scale_report *report)
+{
+    double waited_s = 0;
+    for (size_t i = 0; i < report->taker_count; i++)
+        waited_s += report->takers[i].wait_s;
+    return waited_s;
+}
+
+double preprocess_scale_stall(const struct scale_report *report)
+{
+    if (report->span_s <= 0 || report->taker_count == 0)
+        return 0;
+    return preprocess_scale_waited_s(report) / report->span_s / (double)report->taker_count;
 }

@@ -15,13 +15,6 @@ static const struct cfg_plugin *const ALL[] = {
 #undef X
 };
 
-const char *const PREPROCESS_SCALE_POLICY_NAMES[] = {
-#define X(name) #name,
-    POLICIES(X)
-#undef X
-        NULL,
-};
-
 const struct cfg_registry PREPROCESS_SCALE_POLICIES = {
     .what = "scaling policy",
     .key = "policy",

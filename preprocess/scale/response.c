@@ -2,6 +2,7 @@
 #include "preprocess/scale/response.h"
 
 #include "core/base/elementary.h"
+#include "preprocess/scale/bounds.h"
 #include "preprocess/scale/rates.h"
 
 #include <math.h>
@@ -46,18 +47,13 @@ static void add(struct scale_tally *tally, const struct scale_tally *more)
     tally->reports = tally->reports * kept + more->reports;
 }
 
-static bool is_same(const struct scale_size *a, const struct scale_size *b)
-{
-    return a->at[SCALE_POOL] == b->at[SCALE_POOL] && a->at[SCALE_HOST] == b->at[SCALE_HOST];
-}
-
 /* ---- visits ---- */
 
 const struct scale_visit *preprocess_response_visit(const struct scale_response *response,
                                                     const struct scale_size *size)
 {
     for (size_t i = 0; i < response->count; i++) {
-        if (is_same(&response->visits[i].size, size))
+        if (preprocess_scale_is_same(&response->visits[i].size, size))
             return &response->visits[i];
     }
     return NULL;
@@ -73,7 +69,7 @@ static struct scale_visit *visit_of(struct scale_response *response, const struc
 {
     size_t oldest = 0;
     for (size_t i = 0; i < response->count; i++) {
-        if (is_same(&response->visits[i].size, size))
+        if (preprocess_scale_is_same(&response->visits[i].size, size))
             return &response->visits[i];
         if (response->visits[i].newest < response->visits[oldest].newest)
             oldest = i;
@@ -148,9 +144,7 @@ struct seen {
 
 static void count_takers(const struct scale_report *report, struct seen *seen)
 {
-    double taken = 0, wanted = preprocess_scale_wanted(report);
-    for (size_t i = 0; i < report->taker_count; i++)
-        taken += report->takers[i].batches;
+    double taken = preprocess_scale_taken(report), wanted = preprocess_scale_wanted(report);
     seen->taken = (struct scale_tally){taken, report->span_s, 1};
     seen->own = (struct scale_tally){taken, wanted > 0 ? taken / wanted : 0, 1};
 }
@@ -210,15 +204,19 @@ static void own_changed(struct scale_response *response, struct scale_visit *her
     here->own = *level;
 }
 
+/* Forgets the rates of workers at a size, and what follows from them. */
+static void forget_made(struct scale_visit *visit)
+{
+    memset(visit->made, 0, sizeof(visit->made));
+    visit->taken = (struct scale_tally){0};
+    visit->reach = (struct scale_value){0};
+}
+
 static void made_changed(struct scale_response *response, struct scale_visit *here,
                          enum scale_place place, const struct scale_tally *level)
 {
-    for (size_t i = 0; i < response->count; i++) {
-        struct scale_visit *visit = &response->visits[i];
-        memset(visit->made, 0, sizeof(visit->made));
-        visit->taken = (struct scale_tally){0};
-        visit->reach = (struct scale_value){0};
-    }
+    for (size_t i = 0; i < response->count; i++)
+        forget_made(&response->visits[i]);
     here->made[place] = *level;
 }
 
@@ -267,9 +265,7 @@ static bool forget_stale(struct scale_response *response, const struct scale_vis
         bool has_more = here->size.at[place] >= visit->size.at[place];
         if (visit == here || !then.is_known || (has_more ? faster : -faster) < doubt)
             continue;
-        memset(visit->made, 0, sizeof(visit->made));
-        visit->taken = (struct scale_tally){0};
-        visit->reach = (struct scale_value){0};
+        forget_made(visit);
         are_any = true;
     }
     return are_any;
@@ -323,7 +319,7 @@ enum scale_news preprocess_response_add(struct scale_response *response,
     if (!see(report, &seen))
         return SCALE_NOTHING;
     bool is_first = response->reports == 0;
-    bool has_moved = !is_first && !is_same(&response->last, &seen.size);
+    bool has_moved = !is_first && !preprocess_scale_is_same(&response->last, &seen.size);
     bool is_steady = !seen.is_moving && !response->is_moving && !has_moved;
     struct scale_visit *here = visit_of(response, &seen.size);
     if (is_first)

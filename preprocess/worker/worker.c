@@ -136,14 +136,12 @@ static enum weir_status open_window(struct worker *worker,
                                     const struct weir_service_options *options,
                                     struct weir_error *err)
 {
-    char *end = NULL;
-    uint64_t bytes_max =
-        options->share != NULL ? strtoull(options->share, &end, 10) : WORKER_WINDOW_BYTES;
-    if (end != NULL && (end == options->share || *end != '\0'))
-        return weir_fail(err, WEIR_INVALID, "--share: expected a number of bytes, found '%s'",
-                         options->share);
-    preprocess_window_init(&worker->window, bytes_max, free_batch);
-    return WEIR_OK;
+    uint64_t bytes_max = 0;
+    enum weir_status status =
+        weir_service_read_bytes("--share", options->share, WORKER_WINDOW_BYTES, &bytes_max, err);
+    if (status == WEIR_OK)
+        preprocess_window_init(&worker->window, bytes_max, free_batch);
+    return status;
 }
 
 /* Reads --keep: the bytes of the cache, and how rows are compressed there: BYTES[:HOW]. */

@@ -31,8 +31,8 @@ static void expect_defaults(const char *name)
 static void without_options_the_defaults_of_the_keys_hold(void **state)
 {
     (void)state;
-    for (size_t i = 0; PREPROCESS_SCALE_POLICY_NAMES[i] != NULL; i++)
-        expect_defaults(PREPROCESS_SCALE_POLICY_NAMES[i]);
+    for (size_t i = 0; i < preprocess_scale_policy_count(); i++)
+        expect_defaults(preprocess_scale_policy_at(i)->name);
 }
 
 int main(void)
