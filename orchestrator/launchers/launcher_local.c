@@ -2,6 +2,7 @@
 #include "orchestrator/launchers/launcher.h"
 
 #include <inttypes.h>
+#include <sched.h>
 #include <unistd.h>
 
 struct local {
@@ -46,6 +47,35 @@ static enum weir_status check(const struct launcher_group *group, struct weir_er
     return WEIR_OK;
 }
 
+/* Returns the core, counted from 1, that fewest processes are kept to: of equal ones the last, as the system begins
+ * with the first. 0: it does not say which there are. */
+static unsigned free_core(const struct local *local)
+{
+    struct orchestrator_child_state states[ORCHESTRATOR_CHILDREN_MAX];
+    size_t count =
+        orchestrator_supervisor_list(local->supervisor, states, ORCHESTRATOR_CHILDREN_MAX);
+    unsigned kept[CPU_SETSIZE + 1] = {0}, best = 0;
+    cpu_set_t usable;
+    if (sched_getaffinity(0, sizeof(usable), &usable) != 0)
+        return 0;
+    for (size_t i = 0; i < count; i++)
+        kept[states[i].core]++;
+    for (unsigned core = 1; core <= CPU_SETSIZE; core++)
+        if (CPU_ISSET(core - 1, &usable) && (best == 0 || kept[core] <= kept[best]))
+            best = core;
+    return best;
+}
+
+/* Workers beside the trainers keep to a core each: the others stay the trainers'. */
+static enum weir_status start_one(const struct local *local, const struct launcher_group *group,
+                                  size_t index, struct weir_error *err)
+{
+    struct orchestrator_child member = group->members[index];
+    if (weir_str_equal(group->place, "host") && group->each.cores == 1)
+        member.core = free_core(local);
+    return orchestrator_supervisor_start(local->supervisor, &member, err);
+}
+
 static enum weir_status start(void *state, const struct launcher_group *group,
                               struct weir_error *err)
 {
@@ -53,7 +83,7 @@ static enum weir_status start(void *state, const struct launcher_group *group,
     enum weir_status status = check(group, err);
     size_t started = 0;
     while (status == WEIR_OK && started < group->count) {
-        status = orchestrator_supervisor_start(local->supervisor, &group->members[started], err);
+        status = start_one(local, group, started, err);
         started += status == WEIR_OK;
     }
     while (status != WEIR_OK && started > 0)

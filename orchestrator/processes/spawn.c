@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +31,15 @@ static void reset_signals(void)
     sigset_t none;
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* A core that was taken away meanwhile is no reason not to start. */
+static void pin(unsigned core)
+{
+    cpu_set_t only;
+    CPU_ZERO(&only);
+    CPU_SET(core - 1, &only);
+    (void)sched_setaffinity(0, sizeof(only), &only);
 }
 
 /* Things that a child is given besides its command. */
@@ -56,6 +66,8 @@ static int prepare_child(const struct orchestrator_spawn *spawn, const struct gi
     if (spawn->directory != NULL && chdir(spawn->directory) != 0)
         return errno;
     reset_signals();
+    if (spawn->core > 0)
+        pin(spawn->core);
     return spawn->jail != NULL ? weir_jail_enter(spawn->jail, given->rules) : 0;
 }
 

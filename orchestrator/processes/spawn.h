@@ -21,6 +21,7 @@ struct orchestrator_spawn {
     const char *log_path;         /* stdout and stderr are appended here */
     const struct orchestrator_identity *identity; /* NULL: stay who we are */
     int death_signal;                             /* sent when the parent dies; 0: SIGKILL */
+    unsigned core; /* the only one that it runs on, counted from 1; 0: any */
 };
 
 /* Returns once the program runs. NOT_FOUND or IO when it cannot be started, with its path; LIMIT for an input that

@@ -142,6 +142,7 @@ static enum weir_status launch(struct child *child, struct weir_error *err)
         .log_path = child->log_path,
         .identity = child->spec.identity,
         .jail = child->spec.jail,
+        .core = child->spec.core,
         /* As politely as a stop: Postgres shuts down cleanly when its supervisor is killed. */
         .death_signal = child->spec.kill_signal ? child->spec.stop_signal : SIGKILL,
     };
@@ -450,6 +451,7 @@ size_t orchestrator_supervisor_list(const struct orchestrator_supervisor *superv
             .pid = child->pid,
             .stage = child->spec.stage,
             .restarts = child->restarts,
+            .core = child->spec.core,
             .stopping = child->state == STOPPING,
             .how = child->how,
         };

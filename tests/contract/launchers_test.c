@@ -2,6 +2,8 @@
 #include "orchestrator/launchers/launcher.h"
 #include "tests/support/platform_case.h"
 
+#include <sched.h>
+
 enum { PROCESSES_MAX = 8 };
 
 /* A launcher at work. */
@@ -233,6 +235,45 @@ static void more_than_there_is_is_refused_in_words(void **state)
     run_case(state, case_too_much);
 }
 
+/* Returns the number of cores that the process may run on, and those of them; 0: it is no child of ours. */
+static int cores_of(const struct stage *stage, const char *name, cpu_set_t *ret_cores)
+{
+    pid_t pid = orchestrator_supervisor_pid(stage->supervisor, name);
+    if (pid <= 0)
+        return 0;
+    expect(sched_getaffinity(pid, sizeof(*ret_cores), ret_cores) == 0);
+    return CPU_COUNT(ret_cores);
+}
+
+static void start_beside_trainers(struct stage *stage)
+{
+    struct weir_error err;
+    struct asked beside, pool;
+    cpu_set_t all, first, second;
+    static const char *const BESIDE[] = {"host-1", "host-2"};
+    ask_for(&beside, stage, "group-1", BESIDE);
+    ask_for(&pool, stage, "group-2", TWO);
+    beside.group.place = "host";
+    beside.group.each.cores = pool.group.each.cores = 1;
+    expect(stage->launcher->start(stage->state, &beside.group, &err) == WEIR_OK);
+    expect(stage->launcher->start(stage->state, &pool.group, &err) == WEIR_OK);
+    int usable = cores_of(stage, "worker-1", &all);
+    if (usable == 0)
+        return;
+    expect(cores_of(stage, "host-1", &first) == 1 && cores_of(stage, "host-2", &second) == 1);
+    expect(usable == 1 || (!CPU_EQUAL(&first, &second) && usable > 1));
+}
+
+static void case_beside(const struct fixture *fixture)
+{
+    on_each(fixture, start_beside_trainers);
+}
+
+static void workers_beside_trainers_keep_to_a_core_each(void **state)
+{
+    run_case(state, case_beside);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,6 +285,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_that_is_kept_and_dies_says_why_and_returns, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(more_than_there_is_is_refused_in_words, setup, teardown),
+        cmocka_unit_test_setup_teardown(workers_beside_trainers_keep_to_a_core_each, setup,
+                                        teardown),
     };
     return cmocka_run_group_tests_name("launchers", tests, NULL, NULL);
 }
