@@ -35,6 +35,7 @@ static struct {
     size_t count;
     size_t charge;  /* of all that are open */
     size_t orphans; /* of complete messages whose connections are over */
+    bool has_large; /* one is charged more than WEIR_INFLOW_SMALL, as far as is known */
     uint64_t cuts;
 } inflow = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
@@ -182,12 +183,16 @@ static bool cut(int fd)
     return is_same;
 }
 
-/* Cuts the largest until the sum is within its bound; one of them, at most, is not `fd`. */
+/* Cuts the largest until the sum is within its bound; one of them, at most, is not `fd`. A crowd of small ones, of which
+ * none is cut, is looked through once, not for each piece that comes. */
 static bool keep_to_sum(int fd, int *ret_other)
 {
     bool goes_on = true;
-    while (goes_on && *ret_other < 0 && inflow.charge + inflow.orphans > WEIR_INFLOW_MAX) {
+    inflow.has_large |= find(fd)->charge > WEIR_INFLOW_SMALL;
+    while (goes_on && inflow.has_large && *ret_other < 0 &&
+           inflow.charge + inflow.orphans > WEIR_INFLOW_MAX) {
         int largest = find_largest();
+        inflow.has_large = largest >= 0;
         if (largest < 0)
             break;
         bool is_cut = cut(largest);
