@@ -183,8 +183,8 @@ static bool cut(int fd)
     return is_same;
 }
 
-/* Cuts the largest until the sum is within its bound; one of them, at most, is not `fd`. A crowd of small ones, of which
- * none is cut, is looked through once, not for each piece that comes. */
+/* Cuts the largest until the sum is within its bound; one of them, at most, is not `fd`. A crowd of small ones, none of
+ * which is cut, is looked through once, not for each piece that comes. */
 static bool keep_to_sum(int fd, int *ret_other)
 {
     bool goes_on = true;

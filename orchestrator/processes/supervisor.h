@@ -49,7 +49,7 @@ struct orchestrator_child {
     const char *directory; /* NULL: ours */
     const struct orchestrator_identity *identity; /* NULL: as we are */
     bool restart;                                 /* whenever it ends by itself */
-    unsigned core; /* the only one that it runs on, counted from 1; 0: any */
+    unsigned core;                /* the only one that it runs on, counted from 1; 0: any */
     const struct weir_jail *jail; /* borrowed; of what is not restarted alone; NULL: none */
     enum orchestrator_stage stage;
     int stop_signal;                   /* 0: SIGTERM */

@@ -68,44 +68,49 @@ static void note_kept(struct dispatcher_entry *entry, const struct msg_worker_be
     kept->damaged = beat->stat_kept_damaged.at[row];
     kept->read_ns = beat->stat_kept_ns.at[row];
     for (size_t i = 0; i < preprocess_entry_cut(entry); i++)
-        kept->made_ns += cost->operator_ns[i] - before->operator_ns[i];
+        kept->made_ns += cost->of[i].ns - before->of[i].ns;
+}
+
+static void note_operator(const struct msg_worker_beat *beat, size_t row,
+                          struct dispatcher_operator_cost *cost)
+{
+    cost->ns = beat->stat_operator_ns.at[row];
+    cost->bytes = beat->stat_operator_bytes.at[row];
+    if (row < beat->stat_operator_taken.count)
+        cost->taken = beat->stat_operator_taken.at[row];
+    if (row < beat->stat_operator_rows.count && row < beat->stat_operator_kept.count) {
+        cost->rows = beat->stat_operator_rows.at[row];
+        cost->kept = beat->stat_operator_kept.at[row];
+    }
 }
 
 static void note_cost(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
                       const struct msg_worker_beat *beat, size_t row, size_t first_operator,
                       const struct placement_transport *transport)
 {
-    struct dispatcher_cost *cost = preprocess_entry_cost(entry, beat->session);
-    const struct dispatcher_cost before = *cost;
+    const struct dispatcher_cost before = preprocess_costs_of(&entry->costs, beat->session);
+    struct dispatcher_cost cost = before;
     size_t operators = preprocess_chain_operators(entry->plan.chain);
     if (beat->stat_operators.at[row] < operators)
         operators = beat->stat_operators.at[row];
-    cost->unsaved |= cost->cpu_ns != beat->stat_cpu_ns.at[row] ||
-                     cost->bytes_sent != beat->stat_bytes_sent.at[row];
-    preprocess_shares_spend(entry->account, beat->stat_cpu_ns.at[row] - cost->cpu_ns);
-    cost->cpu_ns = beat->stat_cpu_ns.at[row];
-    cost->bytes_read = beat->stat_bytes_read.at[row];
-    cost->bytes_sent = beat->stat_bytes_sent.at[row];
+    cost.unsaved |= cost.cpu_ns != beat->stat_cpu_ns.at[row] ||
+                    cost.bytes_sent != beat->stat_bytes_sent.at[row];
+    preprocess_shares_spend(entry->account, beat->stat_cpu_ns.at[row] - cost.cpu_ns);
+    cost.cpu_ns = beat->stat_cpu_ns.at[row];
+    cost.bytes_read = beat->stat_bytes_read.at[row];
+    cost.bytes_sent = beat->stat_bytes_sent.at[row];
     if (row < beat->stat_read_ns.count && row < beat->stat_queued_ns.count) {
-        cost->read_ns = beat->stat_read_ns.at[row];
-        cost->queued_ns = beat->stat_queued_ns.at[row];
+        cost.read_ns = beat->stat_read_ns.at[row];
+        cost.queued_ns = beat->stat_queued_ns.at[row];
     }
     if (row < beat->stat_shared.count)
-        cost->shared = beat->stat_shared.at[row];
-    for (size_t i = 0; i < operators; i++) {
-        cost->operator_ns[i] = beat->stat_operator_ns.at[first_operator + i];
-        cost->operator_bytes[i] = beat->stat_operator_bytes.at[first_operator + i];
-        if (first_operator + i < beat->stat_operator_taken.count)
-            cost->operator_taken[i] = beat->stat_operator_taken.at[first_operator + i];
-        if (first_operator + i < beat->stat_operator_rows.count &&
-            first_operator + i < beat->stat_operator_kept.count) {
-            cost->operator_rows[i] = beat->stat_operator_rows.at[first_operator + i];
-            cost->operator_kept[i] = beat->stat_operator_kept.at[first_operator + i];
-        }
-    }
-    note_kept(entry, beat, row, &before, cost);
+        cost.shared = beat->stat_shared.at[row];
+    for (size_t i = 0; i < operators; i++)
+        note_operator(beat, first_operator + i, &cost.of[i]);
+    note_kept(entry, beat, row, &before, &cost);
+    preprocess_costs_put(&entry->costs, &cost);
     preprocess_plans_note(&dispatcher->plans, entry,
-                          &(struct plans_spent){&before, cost, transport},
+                          &(struct plans_spent){&before, &cost, transport},
                           weir_loop_now_ms(dispatcher->loop));
 }
 

@@ -298,7 +298,7 @@ static void on_timer(void *state)
     for (size_t i = 0; i < dispatcher->entry_count; i++) {
         struct dispatcher_entry *entry = dispatcher->entries[i];
         if (now_ms - dispatcher->opened_ms >= POOL_FORGET_MS)
-            preprocess_entry_fold_costs(entry, &dispatcher->pool);
+            preprocess_costs_fold(&entry->costs, &dispatcher->pool);
         if (note_silence(dispatcher, entry, passed_ms, &err) != WEIR_OK ||
             preprocess_store_report(dispatcher->db, entry, &err) != WEIR_OK) {
             weir_log(WEIR_LOG_DEBUG, "report not stored, trying again", "reason=\"%s\"", err.text);

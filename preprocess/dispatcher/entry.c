@@ -10,7 +10,6 @@
 
 enum {
     EXPECT_PIECE = 1 << 20, /* samples whose fingerprints are added at a time: some milliseconds */
-    COSTS_MAX = 2 * POOL_CREW, /* rows that are worth no folding */
     SHARE_MAX = 1000,
     LATER_MAX = 1000, /* trainings */
 };
@@ -125,7 +124,7 @@ void preprocess_entry_free(struct dispatcher_entry *entry)
     free(entry->set_digest);
     free(entry->mode);
     free(entry->token);
-    free(entry->costs);
+    preprocess_costs_fini(&entry->costs);
     preprocess_scaling_job_fini(&entry->scaling);
     free(entry->reason);
     free(entry);
@@ -231,6 +230,7 @@ enum weir_status preprocess_entry_plan(struct dispatcher_entry *entry,
     if (status != WEIR_OK)
         return weir_error_wrap(err, status, "job %lu", entry->number);
     entry->plan_key = plan_key_of(entry);
+    preprocess_costs_have(&entry->costs, preprocess_chain_operators(entry->plan.chain));
     status = preprocess_scaling_open(entry->plan.options.plan.policy, &entry->scaling, err);
     if (status != WEIR_OK)
         return weir_error_wrap(err, status, "job %lu", entry->number);
@@ -344,46 +344,6 @@ uint64_t preprocess_entry_consumed(const struct dispatcher_entry *entry)
     return entry->ranks > 0 ? batches / entry->ranks : 0;
 }
 
-struct dispatcher_cost *preprocess_entry_cost(struct dispatcher_entry *entry, uint64_t session)
-{
-    for (size_t i = 0; i < entry->cost_count; i++) {
-        if (entry->costs[i].session == session)
-            return &entry->costs[i];
-    }
-    entry->costs =
-        weir_grow(entry->costs, entry->cost_count, &entry->cost_capacity, sizeof(*entry->costs));
-    entry->costs[entry->cost_count] = (struct dispatcher_cost){.session = session};
-    return &entry->costs[entry->cost_count++];
-}
-
-static void add_kept(struct dispatcher_kept *total, const struct dispatcher_kept *kept)
-{
-    total->key = kept->key != 0 ? kept->key : total->key;
-    total->hits += kept->hits;
-    total->misses += kept->misses;
-    total->damaged += kept->damaged;
-    total->made_ns += kept->made_ns;
-    total->read_ns += kept->read_ns;
-}
-
-static void add_cost(struct dispatcher_cost *total, const struct dispatcher_cost *cost)
-{
-    add_kept(&total->kept, &cost->kept);
-    total->cpu_ns += cost->cpu_ns;
-    total->bytes_read += cost->bytes_read;
-    total->bytes_sent += cost->bytes_sent;
-    total->read_ns += cost->read_ns;
-    total->queued_ns += cost->queued_ns;
-    total->shared += cost->shared;
-    for (size_t k = 0; k < CHAIN_OPERATORS_MAX; k++) {
-        total->operator_ns[k] += cost->operator_ns[k];
-        total->operator_bytes[k] += cost->operator_bytes[k];
-        total->operator_taken[k] += cost->operator_taken[k];
-        total->operator_rows[k] += cost->operator_rows[k];
-        total->operator_kept[k] += cost->operator_kept[k];
-    }
-}
-
 size_t preprocess_entry_cut(const struct dispatcher_entry *entry)
 {
     return preprocess_chain_cut_at(preprocess_entry_chain(entry));
@@ -413,38 +373,12 @@ double preprocess_kept_saved_ns(const struct dispatcher_kept *kept)
     return made_ns * (double)kept->hits - (double)kept->read_ns;
 }
 
-struct dispatcher_cost preprocess_entry_total(const struct dispatcher_entry *entry)
-{
-    struct dispatcher_cost total = {0};
-    for (size_t i = 0; i < entry->cost_count; i++)
-        add_cost(&total, &entry->costs[i]);
-    return total;
-}
-
-void preprocess_entry_fold_costs(struct dispatcher_entry *entry, const struct pool *pool)
-{
-    struct dispatcher_cost over = {0};
-    size_t kept = 0;
-    if (entry->cost_count <= COSTS_MAX || entry->cost_count <= 2 * entry->costs_kept)
-        return;
-    for (size_t i = 0; i < entry->cost_count; i++) {
-        if (preprocess_pool_has_session(pool, entry->costs[i].session))
-            entry->costs[kept++] = entry->costs[i];
-        else
-            add_cost(&over, &entry->costs[i]);
-    }
-    entry->cost_count = kept;
-    *preprocess_entry_cost(entry, 0) = over;
-    entry->costs_kept = entry->cost_count;
-    entry->costs_folded = true;
-}
-
 void preprocess_entry_look(struct dispatcher_entry *entry, int64_t now_ms)
 {
-    struct dispatcher_cost total = preprocess_entry_total(entry);
-    struct stages_spent spent = {.read_ns = total.read_ns, .queued_ns = total.queued_ns};
+    const struct dispatcher_cost *total = &entry->costs.total;
+    struct stages_spent spent = {.read_ns = total->read_ns, .queued_ns = total->queued_ns};
     for (size_t i = 0; i < preprocess_chain_operators(entry->plan.chain); i++)
-        spent.operator_ns += total.operator_ns[i];
+        spent.operator_ns += total->of[i].ns;
     for (uint32_t rank = 0; rank < entry->ranks; rank++)
         spent.wait_ns += entry->job.ranks[rank].wait_ns / (int64_t)entry->ranks;
     preprocess_stages_look(&entry->stages, &spent, now_ms);

@@ -3,6 +3,7 @@
 #ifndef WEIR_PREPROCESS_DISPATCHER_ENTRY_H
 #define WEIR_PREPROCESS_DISPATCHER_ENTRY_H
 
+#include "preprocess/dispatcher/costs.h"
 #include "preprocess/dispatcher/job.h"
 #include "preprocess/dispatcher/pool.h"
 #include "preprocess/dispatcher/scaling.h"
@@ -12,31 +13,6 @@
 #include "preprocess/plan/fingerprint.h"
 #include "preprocess/plan/fit.h"
 #include "preprocess/plan/plan.h"
-
-/* Use of the rows that are kept of a job's samples: cumulative. */
-struct dispatcher_kept {
-    uint64_t key; /* as the worker names them; 0: none are kept, or it has not said yet */
-    uint64_t hits, misses, damaged;
-    int64_t made_ns; /* of the operators before the cut, for the misses */
-    int64_t read_ns; /* of the hits */
-};
-
-/* Cost of the job in one worker session: cumulative. */
-struct dispatcher_cost {
-    uint64_t session; /* 0: all sessions that are over, together */
-    int64_t cpu_ns;
-    uint64_t bytes_read;
-    uint64_t bytes_sent;
-    int64_t operator_ns[CHAIN_OPERATORS_MAX];
-    uint64_t operator_bytes[CHAIN_OPERATORS_MAX];
-    uint64_t operator_taken[CHAIN_OPERATORS_MAX]; /* not stored: workers tell it again */
-    uint64_t operator_rows[CHAIN_OPERATORS_MAX];  /* not stored: plans are made anew */
-    uint64_t operator_kept[CHAIN_OPERATORS_MAX];
-    int64_t read_ns, queued_ns; /* not stored: they say what is slow now */
-    uint64_t shared;            /* batches that were found made for another job; not stored */
-    struct dispatcher_kept kept;
-    bool unsaved;
-};
 
 struct dispatcher_entry {
     uint64_t number;
@@ -81,10 +57,7 @@ struct dispatcher_entry {
     struct dispatcher_job job;
     struct weir_buf
         *partials; /* waiting until theirs is the lowest: index group % capacity of a rank */
-    struct dispatcher_cost *costs;
-    size_t cost_count, cost_capacity;
-    size_t costs_kept; /* rows that were left when they were folded last */
-    bool costs_folded; /* since they were stored */
+    struct dispatcher_costs costs;
     struct stages stages;
     struct scaling_job scaling;
 };
@@ -141,14 +114,7 @@ bool preprocess_entry_divide(struct dispatcher_entry *entry, size_t cut);
 size_t preprocess_entry_cut(const struct dispatcher_entry *entry);
 /* Returns the nanoseconds that hits have saved: what making them would have cost, as the misses did, less reading. */
 double preprocess_kept_saved_ns(const struct dispatcher_kept *kept);
-/* Returns the cost of all worker sessions together; session 0. */
-struct dispatcher_cost preprocess_entry_total(const struct dispatcher_entry *entry);
 /* Sees what its consumers wait for. */
 void preprocess_entry_look(struct dispatcher_entry *entry, int64_t now_ms);
-/* The cost row of a worker session, made if it is not there. */
-struct dispatcher_cost *preprocess_entry_cost(struct dispatcher_entry *entry, uint64_t session);
-/* Folds the rows of sessions that are over into one, when there are too many: those unknown to the pool, which has
- * listened for POOL_FORGET_MS at least. Workers come and go by the thousand over a long job. */
-void preprocess_entry_fold_costs(struct dispatcher_entry *entry, const struct pool *pool);
 
 #endif

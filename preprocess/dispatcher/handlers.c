@@ -105,21 +105,24 @@ static void on_job_open(void *state, struct weir_request *request)
 static void add_costs(const struct dispatcher_entry *entry, struct weir_arena *arena,
                       struct msg_job_is *answer)
 {
-    struct dispatcher_cost total = preprocess_entry_total(entry);
+    const struct dispatcher_cost *total = &entry->costs.total;
     size_t count = preprocess_chain_operators(entry->plan.chain);
     const char **names = weir_arena_alloc(arena, (count + 1) * sizeof(*names));
-    for (size_t i = 0; i < count; i++)
+    int64_t *ns = weir_arena_alloc(arena, (count + 1) * sizeof(*ns));
+    uint64_t *bytes = weir_arena_alloc(arena, (count + 1) * sizeof(*bytes));
+    for (size_t i = 0; i < count; i++) {
         names[i] = preprocess_chain_cost(entry->plan.chain, i).name;
-    answer->worker_cpu_ns = total.cpu_ns;
-    answer->bytes_read = total.bytes_read;
-    answer->bytes_sent = total.bytes_sent;
+        ns[i] = total->of[i].ns;
+        bytes[i] = total->of[i].bytes;
+    }
+    answer->worker_cpu_ns = total->cpu_ns;
+    answer->bytes_read = total->bytes_read;
+    answer->bytes_sent = total->bytes_sent;
     answer->shared_jobs = entry->shared_jobs;
-    answer->shared_batches = total.shared;
+    answer->shared_batches = total->shared;
     answer->operators = (struct weir_strs){names, count};
-    answer->operator_ns = (struct weir_i64s){
-        weir_arena_copy(arena, total.operator_ns, count * sizeof(int64_t)), count};
-    answer->operator_bytes = (struct weir_u64s){
-        weir_arena_copy(arena, total.operator_bytes, count * sizeof(uint64_t)), count};
+    answer->operator_ns = (struct weir_i64s){ns, count};
+    answer->operator_bytes = (struct weir_u64s){bytes, count};
 }
 
 /* Says which order the operators have by now, if it is another one than when the job began. */

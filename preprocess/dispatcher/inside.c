@@ -64,9 +64,9 @@ static void add_operators(struct operators *operators, const struct dispatcher_e
         operators->workers[at] = worker;
         operators->jobs[at] = entry->number;
         operators->names[at] = preprocess_chain_cost(entry->plan.chain, i).name;
-        operators->ns[at] = cost->operator_ns[i];
-        operators->taken[at] = cost->operator_taken[i];
-        operators->bytes[at] = cost->operator_bytes[i];
+        operators->ns[at] = cost->of[i].ns;
+        operators->taken[at] = cost->of[i].taken;
+        operators->bytes[at] = cost->of[i].bytes;
     }
 }
 
@@ -74,9 +74,10 @@ static void add_entry(struct operators *operators, const struct dispatcher_entry
                       const struct pool_worker *const *workers, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        for (size_t k = 0; k < entry->cost_count; k++) {
-            if (entry->costs[k].session == workers[i]->session)
-                add_operators(operators, entry, &entry->costs[k], (uint32_t)i);
+        size_t index = preprocess_costs_find(&entry->costs, workers[i]->session);
+        if (index < entry->costs.count) {
+            const struct dispatcher_cost cost = preprocess_costs_at(&entry->costs, index);
+            add_operators(operators, entry, &cost, (uint32_t)i);
         }
     }
 }
@@ -85,7 +86,8 @@ static size_t rows_of(const struct dispatcher *dispatcher)
 {
     size_t rows = 1;
     for (size_t i = 0; i < dispatcher->entry_count; i++)
-        rows += dispatcher->entries[i]->cost_count * CHAIN_OPERATORS_MAX;
+        rows += dispatcher->entries[i]->costs.count *
+                preprocess_chain_operators(dispatcher->entries[i]->plan.chain);
     return rows;
 }
 
@@ -128,13 +130,13 @@ static void describe_jobs(const struct dispatcher *dispatcher, struct weir_arena
     uint64_t *sent = weir_arena_alloc(arena, room), *batches = weir_arena_alloc(arena, room);
     for (size_t i = 0; i < count; i++) {
         const struct dispatcher_entry *entry = dispatcher->entries[i];
-        struct dispatcher_cost total = preprocess_entry_total(entry);
+        const struct dispatcher_cost *total = &entry->costs.total;
         failed[i] = preprocess_entry_failed(entry);
         reasons[i] = preprocess_entry_reason(entry);
-        read_ns[i] = total.read_ns;
-        read[i] = total.bytes_read;
-        cpu_ns[i] = total.cpu_ns;
-        sent[i] = total.bytes_sent;
+        read_ns[i] = total->read_ns;
+        read[i] = total->bytes_read;
+        cpu_ns[i] = total->cpu_ns;
+        sent[i] = total->bytes_sent;
         batches[i] = preprocess_entry_consumed(entry);
         jobs[i] = entry->number;
         const struct stages *known = &entry->stages;

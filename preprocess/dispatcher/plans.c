@@ -132,14 +132,15 @@ static bool costs_of(const struct dispatcher_entry *entry, const struct plans_sp
     const struct dispatcher_cost *before = spent->before, *now = spent->now;
     ret_costs->read_ns = (double)(now->read_ns - before->read_ns);
     for (size_t i = 0; i < preprocess_chain_operators(preprocess_entry_chain(entry)); i++) {
-        if (before->operator_rows[i] == 0 && before->operator_ns[i] > 0)
+        const struct dispatcher_operator_cost *then = &before->of[i], *by_now = &now->of[i];
+        if (then->rows == 0 && then->ns > 0)
             return false;
         ret_costs->of[i] = (struct ordering_cost){
-            .ns = (double)(now->operator_ns[i] - before->operator_ns[i]),
-            .taken = (double)(now->operator_taken[i] - before->operator_taken[i]),
-            .made = (double)(now->operator_bytes[i] - before->operator_bytes[i]),
-            .rows = (double)(now->operator_rows[i] - before->operator_rows[i]),
-            .kept = (double)(now->operator_kept[i] - before->operator_kept[i]),
+            .ns = (double)(by_now->ns - then->ns),
+            .taken = (double)(by_now->taken - then->taken),
+            .made = (double)(by_now->bytes - then->bytes),
+            .rows = (double)(by_now->rows - then->rows),
+            .kept = (double)(by_now->kept - then->kept),
         };
     }
     return true;
@@ -258,7 +259,7 @@ static const char *why_shared(const struct dispatcher_entry *entry)
 /* The use that this job has made of rows that are kept. */
 static void add_kept(const struct dispatcher_entry *entry, struct msg_plan_is *answer)
 {
-    const struct dispatcher_kept kept = preprocess_entry_total(entry).kept;
+    const struct dispatcher_kept kept = entry->costs.total.kept;
     answer->kept_hits = kept.hits;
     answer->kept_misses = kept.misses;
     answer->kept_damaged = kept.damaged;
@@ -303,7 +304,7 @@ void preprocess_plans_show(struct plans *plans, struct dispatcher_entry *entry, 
         .steps_ns = steps_ns(entry),
         .share = why_shared(entry),
         .shared_jobs = entry->shared_jobs,
-        .shared_batches = preprocess_entry_total(entry).shared,
+        .shared_batches = entry->costs.total.shared,
     };
     add_kept(entry, answer);
     preprocess_plans_keep_show(entry, &row->keeping, arena, answer);

@@ -103,22 +103,22 @@ static void record_setting(const struct dispatcher_entry *entry, struct recordin
 static struct scale_counters counters_of(struct dispatcher *dispatcher,
                                          struct dispatcher_entry *entry, int64_t now_ms)
 {
-    const struct dispatcher_cost total = preprocess_entry_total(entry);
+    const struct dispatcher_cost *total = &entry->costs.total;
     const uint8_t *order = preprocess_plans_of(&dispatcher->plans, entry, now_ms)->order;
     struct scale_counters counters = {
-        .read_ns = (double)total.read_ns,
-        .read_bytes = (double)total.bytes_read,
-        .queued_ns = (double)total.queued_ns,
-        .sent_bytes = (double)total.bytes_sent,
+        .read_ns = (double)total->read_ns,
+        .read_bytes = (double)total->bytes_read,
+        .queued_ns = (double)total->queued_ns,
+        .sent_bytes = (double)total->bytes_sent,
         .operator_count = preprocess_chain_operators(entry->plan.chain),
     };
     for (size_t i = 0; i < counters.operator_count; i++)
         counters.operators[i] = (struct ordering_cost){
-            .ns = (double)total.operator_ns[order[i]],
-            .taken = (double)total.operator_taken[order[i]],
-            .made = (double)total.operator_bytes[order[i]],
-            .rows = (double)total.operator_rows[order[i]],
-            .kept = (double)total.operator_kept[order[i]],
+            .ns = (double)total->of[order[i]].ns,
+            .taken = (double)total->of[order[i]].taken,
+            .made = (double)total->of[order[i]].bytes,
+            .rows = (double)total->of[order[i]].rows,
+            .kept = (double)total->of[order[i]].kept,
         };
     return counters;
 }

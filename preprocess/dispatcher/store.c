@@ -127,14 +127,37 @@ static enum weir_status load_seats(struct weir_db *db, uint64_t number,
     return status;
 }
 
-/* Arrays of 64-bit numbers in bytea; what is missing stays 0. */
-static void read_words(struct weir_bytes bytes, void *words)
+/* An array of 64-bit numbers in bytea; what is missing is 0. */
+static uint64_t word_at(struct weir_bytes words, size_t index)
 {
-    size_t size = bytes.size < CHAIN_OPERATORS_MAX * sizeof(uint64_t)
-                      ? bytes.size
-                      : CHAIN_OPERATORS_MAX * sizeof(uint64_t);
-    if (size > 0)
-        memcpy(words, bytes.at, size);
+    uint64_t word = 0;
+    if (index < words.size / sizeof(word))
+        memcpy(&word, words.at + index * sizeof(word), sizeof(word));
+    return word;
+}
+
+static void load_cost(const struct weir_rows *rows, size_t row, struct dispatcher_costs *costs)
+{
+    const struct weir_bytes ns = weir_rows_bytes(rows, row, "operator_ns");
+    const struct weir_bytes bytes = weir_rows_bytes(rows, row, "operator_bytes");
+    struct dispatcher_cost cost = {
+        .session = (uint64_t)weir_rows_i64(rows, row, "session"),
+        .cpu_ns = weir_rows_i64(rows, row, "cpu_ns"),
+        .bytes_read = (uint64_t)weir_rows_i64(rows, row, "bytes_read"),
+        .bytes_sent = (uint64_t)weir_rows_i64(rows, row, "bytes_sent"),
+        .kept = {.key = (uint64_t)weir_rows_i64(rows, row, "kept_key"),
+                 .hits = (uint64_t)weir_rows_i64(rows, row, "kept_hits"),
+                 .misses = (uint64_t)weir_rows_i64(rows, row, "kept_misses"),
+                 .damaged = (uint64_t)weir_rows_i64(rows, row, "kept_damaged"),
+                 .made_ns = weir_rows_i64(rows, row, "kept_made_ns"),
+                 .read_ns = weir_rows_i64(rows, row, "kept_read_ns")},
+    };
+    preprocess_costs_have(costs, ns.size / sizeof(uint64_t));
+    for (size_t i = 0; i < costs->operators; i++) {
+        cost.of[i].ns = (int64_t)word_at(ns, i);
+        cost.of[i].bytes = word_at(bytes, i);
+    }
+    preprocess_costs_put(costs, &cost);
 }
 
 static enum weir_status load_costs(struct weir_db *db, struct dispatcher_entry *entry,
@@ -142,23 +165,8 @@ static enum weir_status load_costs(struct weir_db *db, struct dispatcher_entry *
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status = DB_RUN(db, Q_costs, &rows, err, DB_I64(entry->number));
-    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
-        struct dispatcher_cost *cost =
-            preprocess_entry_cost(entry, (uint64_t)weir_rows_i64(rows, i, "session"));
-        cost->cpu_ns = weir_rows_i64(rows, i, "cpu_ns");
-        cost->bytes_read = (uint64_t)weir_rows_i64(rows, i, "bytes_read");
-        cost->bytes_sent = (uint64_t)weir_rows_i64(rows, i, "bytes_sent");
-        read_words(weir_rows_bytes(rows, i, "operator_ns"), cost->operator_ns);
-        read_words(weir_rows_bytes(rows, i, "operator_bytes"), cost->operator_bytes);
-        cost->kept = (struct dispatcher_kept){
-            .key = (uint64_t)weir_rows_i64(rows, i, "kept_key"),
-            .hits = (uint64_t)weir_rows_i64(rows, i, "kept_hits"),
-            .misses = (uint64_t)weir_rows_i64(rows, i, "kept_misses"),
-            .damaged = (uint64_t)weir_rows_i64(rows, i, "kept_damaged"),
-            .made_ns = weir_rows_i64(rows, i, "kept_made_ns"),
-            .read_ns = weir_rows_i64(rows, i, "kept_read_ns"),
-        };
-    }
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
+        load_cost(rows, i, &entry->costs);
     return status;
 }
 
@@ -324,31 +332,36 @@ static void print_kept(const struct dispatcher_entry *entry, struct weir_buf *ou
 }
 
 static enum weir_status save_cost(struct weir_db *db, const struct dispatcher_entry *entry,
-                                  struct dispatcher_cost *cost, struct weir_error *err)
+                                  const struct dispatcher_cost *cost, struct weir_error *err)
 {
-    size_t bytes = preprocess_chain_operators(entry->plan.chain) * sizeof(uint64_t);
     const struct dispatcher_kept *kept = &cost->kept;
+    size_t operators = preprocess_chain_operators(entry->plan.chain);
+    int64_t ns[CHAIN_OPERATORS_MAX];
+    uint64_t bytes[CHAIN_OPERATORS_MAX];
     WEIR_AUTO_BUF names = {0};
+    for (size_t i = 0; i < operators; i++) {
+        ns[i] = cost->of[i].ns;
+        bytes[i] = cost->of[i].bytes;
+    }
     print_kept(entry, &names);
-    enum weir_status status =
-        DB_RUN(db, Q_cost_save, NULL, err, DB_I64(entry->number), DB_I64(cost->session),
-               DB_I64(cost->cpu_ns), DB_I64(cost->bytes_read), DB_I64(cost->bytes_sent),
-               DB_BYTES(weir_bytes(cost->operator_ns, bytes)),
-               DB_BYTES(weir_bytes(cost->operator_bytes, bytes)), DB_I64(kept->key),
-               DB_TEXT(weir_buf_text(&names)), DB_I64(kept->hits), DB_I64(kept->misses),
-               DB_I64(kept->damaged), DB_I64(kept->made_ns), DB_I64(kept->read_ns));
-    if (status == WEIR_OK)
-        cost->unsaved = false;
-    return status;
+    return DB_RUN(db, Q_cost_save, NULL, err, DB_I64(entry->number), DB_I64(cost->session),
+                  DB_I64(cost->cpu_ns), DB_I64(cost->bytes_read), DB_I64(cost->bytes_sent),
+                  DB_BYTES(weir_bytes(ns, operators * sizeof(*ns))),
+                  DB_BYTES(weir_bytes(bytes, operators * sizeof(*bytes))), DB_I64(kept->key),
+                  DB_TEXT(weir_buf_text(&names)), DB_I64(kept->hits), DB_I64(kept->misses),
+                  DB_I64(kept->damaged), DB_I64(kept->made_ns), DB_I64(kept->read_ns));
 }
 
 static enum weir_status save_costs(struct weir_db *db, struct dispatcher_entry *entry,
                                    struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
-    for (size_t i = 0; i < entry->cost_count && status == WEIR_OK; i++) {
-        if (entry->costs[i].unsaved)
-            status = save_cost(db, entry, &entry->costs[i], err);
+    for (size_t i = 0; i < entry->costs.count && status == WEIR_OK; i++) {
+        const struct dispatcher_cost cost = preprocess_costs_at(&entry->costs, i);
+        if (!cost.unsaved)
+            continue;
+        status = save_cost(db, entry, &cost, err);
+        preprocess_costs_mark(&entry->costs, i, status != WEIR_OK);
     }
     return status;
 }
@@ -360,8 +373,8 @@ static enum weir_status replace_costs(struct weir_db *db, struct dispatcher_entr
     enum weir_status status = weir_db_begin(db, err);
     if (status != WEIR_OK)
         return status;
-    for (size_t i = 0; i < entry->cost_count; i++)
-        entry->costs[i].unsaved = true;
+    for (size_t i = 0; i < entry->costs.count; i++)
+        preprocess_costs_mark(&entry->costs, i, true);
     status = DB_RUN(db, Q_cost_drop, NULL, err, DB_I64(entry->number));
     if (status == WEIR_OK)
         status = save_costs(db, entry, err);
@@ -369,7 +382,7 @@ static enum weir_status replace_costs(struct weir_db *db, struct dispatcher_entr
         status = weir_db_commit(db, err);
     else
         weir_db_rollback(db);
-    entry->costs_folded = status != WEIR_OK;
+    entry->costs.is_folded = status != WEIR_OK;
     return status;
 }
 
@@ -393,7 +406,7 @@ enum weir_status preprocess_store_report(struct weir_db *db, struct dispatcher_e
         status = save_reports(db, entry, err);
         entry->job.report_unsaved = status != WEIR_OK;
     }
-    if (status == WEIR_OK && entry->costs_folded)
+    if (status == WEIR_OK && entry->costs.is_folded)
         status = replace_costs(db, entry, err);
     if (status == WEIR_OK)
         status = save_costs(db, entry, err);
@@ -418,7 +431,6 @@ enum weir_status preprocess_store_expect(struct weir_db *db, const struct dispat
 static enum weir_status compact(struct weir_db *db, const struct dispatcher_entry *entry,
                                 struct weir_error *err)
 {
-    struct dispatcher_cost total = preprocess_entry_total(entry);
     enum weir_status status = DB_RUN(db, Q_job_close, NULL, err, DB_I64(entry->number));
     if (status == WEIR_OK)
         status = DB_RUN(db, Q_rank_close, NULL, err, DB_I64(entry->number));
@@ -426,7 +438,7 @@ static enum weir_status compact(struct weir_db *db, const struct dispatcher_entr
         status = DB_RUN(db, Q_failures_drop, NULL, err, DB_I64(entry->number));
     if (status == WEIR_OK)
         status = DB_RUN(db, Q_cost_drop, NULL, err, DB_I64(entry->number));
-    return status == WEIR_OK ? save_cost(db, entry, &total, err) : status;
+    return status == WEIR_OK ? save_cost(db, entry, &entry->costs.total, err) : status;
 }
 
 enum weir_status preprocess_store_close(struct weir_db *db, const struct dispatcher_entry *entry,

@@ -206,11 +206,11 @@ static void work(struct stage *stage, uint64_t session)
 static void assert_spent(struct stage *stage, uint64_t sessions)
 {
     struct dispatcher *dispatcher = stage->dispatcher;
-    struct dispatcher_cost total = preprocess_entry_total(dispatcher->entries[0]);
-    assert_true(dispatcher->entries[0]->cost_count <= ROWS_MAX);
-    assert_int_equal(total.cpu_ns, sessions * SESSION_NS);
-    assert_int_equal(total.operator_ns[0], sessions * SESSION_NS);
-    assert_int_equal(total.bytes_sent, sessions * SESSION_BYTES);
+    const struct dispatcher_costs *costs = &dispatcher->entries[0]->costs;
+    assert_true(costs->count <= ROWS_MAX);
+    assert_int_equal(costs->total.cpu_ns, sessions * SESSION_NS);
+    assert_int_equal(costs->total.of[0].ns, sessions * SESSION_NS);
+    assert_int_equal(costs->total.bytes_sent, sessions * SESSION_BYTES);
 }
 
 static void what_is_stored_does_not_grow_with_the_workers_that_have_died(void **state)
