@@ -63,7 +63,7 @@ static void read_line(const char *line, json_t *reference)
 {
     size_t hashes = strspn(line, "#");
     json_t *section = json_array_get(reference, json_array_size(reference) - 1);
-    if (hashes >= 2 && line[hashes] == ' ') {
+    if (hashes >= 1 && line[hashes] == ' ') {
         json_array_append_new(reference, begin_section(line + hashes + 1));
     } else if (section == NULL || line[0] == '\0') {
         return;

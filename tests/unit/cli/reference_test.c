@@ -40,14 +40,19 @@ static const char PAGE[] =
     "| `limit` | integer | |  | so many at most |\n"
     "### selection.policy: new_data\n"
     "\n"
-    "no options\n";
+    "no options\n"
+    "# The system file\n"
+    "\n"
+    "| key | type | default | bounds | meaning |\n"
+    "|---|---|---|---|---|\n"
+    "| `workers` | any | |  | worker processes |\n";
 
 static void headings_tables_and_sentences_are_read(void **state)
 {
     json_t *reference = cli_reference_parse(PAGE);
     (void)state;
-    assert_int_equal(json_array_size(reference), 4);
-    const json_t *training = json_array_get(reference, 0);
+    assert_int_equal(json_array_size(reference), 6); /* each file begins one as well */
+    const json_t *training = json_array_get(reference, 1);
     assert_string_equal(cli_text(training, "title"), "training");
     assert_string_equal(cli_text(training, "summary"), "Which model learns how");
     assert_null(json_object_get(training, "kind"));
@@ -57,8 +62,8 @@ static void headings_tables_and_sentences_are_read(void **state)
     assert_string_equal(cli_text(loss, "default"), "required");
     assert_string_equal(cli_text(loss, "bounds"), "");
     assert_string_equal(cli_text(loss, "meaning"), "what is minimised");
-    assert_string_equal(cli_text(json_array_get(reference, 1), "title"), "datasets.source");
-    const json_t *random = json_array_get(reference, 2);
+    assert_string_equal(cli_text(json_array_get(reference, 2), "title"), "datasets.source");
+    const json_t *random = json_array_get(reference, 3);
     assert_string_equal(cli_text(random, "kind"), "selection.policy");
     assert_string_equal(cli_text(random, "name"), "random");
     json_decref(reference);
@@ -83,6 +88,7 @@ static void words_find_sections_policies_and_keys(void **state)
     } CASES[] = {
         {"training", "training", 2},
         {"epochs", "training", 1},
+        {"workers", "The system file", 1},
         {"training.epochs", "training", 1},
         {"datasets.source.path", "datasets.source", 1},
         {"source.path", "datasets.source", 1},
