@@ -14,6 +14,7 @@ enum {
     MORE = 1,
     LONG = 2,
     COMMAND = 4,
+    HANDSHAKE_FRAMES = 2, /* from a client of CURVE: HELLO and INITIATE */
 };
 
 struct connection {
@@ -24,6 +25,7 @@ struct connection {
     uint64_t left; /* of the frame at hand */
     uint8_t head[HEAD_MAX];
     size_t head_size;
+    unsigned frames;       /* that have begun, as far as it takes to tell the handshake */
     size_t charge;         /* of all that is not taken up … */
     size_t charge_whole;   /* … of that, what belongs to complete messages */
     uint64_t whole, taken; /* complete messages */
@@ -37,6 +39,7 @@ static struct {
     size_t orphans; /* of complete messages whose connections are over */
     bool has_large; /* one is charged more than WEIR_INFLOW_SMALL, as far as is known */
     uint64_t cuts;
+    bool keys_are_known; /* of those over TCP that get past the handshake */
 } inflow = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static uint64_t cookie_of(int fd)
@@ -106,19 +109,29 @@ static void complete(struct connection *connection)
     connection->charge_whole = connection->charge;
 }
 
-/* The byte belongs to the head of a frame. Charges the frame once it is known. */
-static void begin_frame(struct connection *connection, uint8_t byte)
+/* True for a frame by which somebody who is not let in yet would have memory taken. */
+static bool is_too_long(struct connection *connection)
+{
+    if (!connection->is_sealed || connection->frames == HANDSHAKE_FRAMES)
+        return false;
+    connection->frames++;
+    return connection->left > WEIR_INFLOW_HANDSHAKE_MAX;
+}
+
+/* The byte belongs to the head of a frame. Charges the frame once it is known. False: it may not come. */
+static bool begin_frame(struct connection *connection, uint8_t byte)
 {
     uint8_t *head = connection->head;
     head[connection->head_size++] = byte;
     if (connection->head_size < ((head[0] & LONG) != 0 ? HEAD_MAX : 2))
-        return;
+        return true;
     connection->left = 0;
     for (size_t i = 1; i < connection->head_size; i++)
         connection->left = connection->left << 8 | head[i];
     connection->head_size = 0;
     connection->charge += WEIR_INFLOW_FRAME_BYTES;
     inflow.charge += WEIR_INFLOW_FRAME_BYTES;
+    return !is_too_long(connection);
 }
 
 static bool is_whole(const struct connection *connection)
@@ -127,7 +140,7 @@ static bool is_whole(const struct connection *connection)
            (connection->head[0] & (MORE | COMMAND)) == 0;
 }
 
-/* False: it does not speak ZMTP 3. */
+/* False: it does not speak ZMTP 3, or nobody who is let in. */
 static bool follow(struct connection *connection, const uint8_t *bytes, size_t size)
 {
     while (size > 0) {
@@ -141,7 +154,8 @@ static bool follow(struct connection *connection, const uint8_t *bytes, size_t s
             if (is_whole(connection))
                 complete(connection);
         } else {
-            begin_frame(connection, *bytes);
+            if (!begin_frame(connection, *bytes))
+                return false;
             if (is_whole(connection))
                 complete(connection);
         }
@@ -155,8 +169,8 @@ static bool follow(struct connection *connection, const uint8_t *bytes, size_t s
 
 static bool is_over(const struct connection *connection)
 {
-    return connection->charge >
-           (connection->is_sealed ? WEIR_INFLOW_TCP_MAX : WEIR_INFLOW_LOCAL_MAX);
+    bool is_any = connection->is_sealed && !inflow.keys_are_known;
+    return connection->charge > (is_any ? WEIR_INFLOW_TCP_MAX : WEIR_INFLOW_LOCAL_MAX);
 }
 
 /* The one that is charged most; its descriptor is another socket's now when it was closed meanwhile. */
@@ -230,6 +244,27 @@ void weir_inflow_end(int fd)
     if (connection != NULL)
         end(connection);
     pthread_mutex_unlock(&inflow.mutex);
+}
+
+void weir_inflow_expect_keys(void)
+{
+    pthread_mutex_lock(&inflow.mutex);
+    inflow.keys_are_known = true;
+    pthread_mutex_unlock(&inflow.mutex);
+}
+
+int weir_inflow_next_sealed(int fd, uint64_t *ret_cookie)
+{
+    int next = -1;
+    pthread_mutex_lock(&inflow.mutex);
+    for (size_t at = (size_t)(fd + 1); at < inflow.count && next < 0; at++) {
+        if (!inflow.at[at].is_open || !inflow.at[at].is_sealed)
+            continue;
+        *ret_cookie = inflow.at[at].cookie;
+        next = (int)at;
+    }
+    pthread_mutex_unlock(&inflow.mutex);
+    return next;
 }
 
 /* ---- what is taken up ---- */

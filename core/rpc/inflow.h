@@ -9,7 +9,8 @@
  *
  *   a local connection     WEIR_INFLOW_LOCAL_MAX
  *   one over TCP           WEIR_INFLOW_TCP_MAX since its newest message that was taken up: what is encrypted tells no
- *                          messages apart, of which ZeroMQ keeps 64 of 32 KiB (socket.c)
+ *                          messages apart, of which ZeroMQ keeps 64 of 32 KiB (socket.c); WEIR_INFLOW_LOCAL_MAX where
+ *                          the server knows each key; WEIR_INFLOW_HANDSHAKE_MAX for each frame of the handshake
  *   all of a process       WEIR_INFLOW_MAX, and WEIR_INFLOW_SMALL more for each connection: small ones are never cut
  *                          for what others do
  *
@@ -25,6 +26,7 @@
 enum {
     WEIR_INFLOW_LOCAL_MAX = 128 << 20, /* two of the longest requests */
     WEIR_INFLOW_TCP_MAX = 2 << 20,
+    WEIR_INFLOW_HANDSHAKE_MAX = 4 << 10, /* of CURVE, which takes less than a kilobyte */
     WEIR_INFLOW_MAX = 256 << 20,
     WEIR_INFLOW_SMALL = 1 << 20,
     WEIR_INFLOW_FRAME_BYTES = 64,         /* of a frame, beside its content: a zmq_msg_t */
@@ -37,6 +39,10 @@ void weir_inflow_begin(int fd, bool is_sealed);
 /* The connection has sent `size` bytes more. False: it is cut. `*ret_other` is another one to be cut, or -1. */
 bool weir_inflow_arrived(int fd, const uint8_t *bytes, size_t size, int *ret_other);
 void weir_inflow_end(int fd);
+/* From now on those who get past the handshake over TCP are known by their keys. */
+void weir_inflow_expect_keys(void);
+/* The first connection over TCP behind descriptor `fd`, and the kernel's name of it; -1: there is none. */
+int weir_inflow_next_sealed(int fd, uint64_t *ret_cookie);
 
 /* A message of so many frames and bytes that came by connection `fd` is taken up. */
 void weir_inflow_taken(int fd, size_t frames, size_t bytes);

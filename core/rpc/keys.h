@@ -9,25 +9,36 @@
  * comes back with another process is a stranger's. Local sockets (ipc) have the permissions of their directory,
  * and no keys.
  *
+ * Whoever comes from elsewhere has a pair of their own, and so has the platform, for as long as it is (pair.h): a server
+ * that is bound with a pair asks of each handshake whether the key of the other side is on its list (gate.h).
+ *
  * CURVE: https://rfc.zeromq.org/spec/26. For core/rpc alone. */
 #ifndef WEIR_RPC_KEYS_H
 #define WEIR_RPC_KEYS_H
 
 #include "core/base/error.h"
+#include "core/rpc/pair.h"
 
 #include <stdbool.h>
 
 bool weir_keys_are_needed(const char *endpoint);
+/* The key of an address, which it ends with; NULL: it has none. */
+const char *weir_keys_of(const char *address);
 /* The endpoint of an address, for sockets and people; the caller's. */
 char *weir_keys_endpoint(const char *address) WEIR_MUST_USE;
 /* The address of a server that is bound at `endpoint`; the caller's. */
 char *weir_keys_address(void *socket, const char *endpoint) WEIR_MUST_USE;
 
-/* Before binding: draws the keys. UNSUPPORTED where ZeroMQ was built without CURVE. */
-enum weir_status weir_keys_serve(void *socket, struct weir_error *err) WEIR_MUST_USE;
-/* Before connecting: lets the socket speak to the one server that has the secret of this address, and to no other.
- * INVALID for an address without a key. */
-enum weir_status weir_keys_connect(void *socket, const char *address,
+/* Before binding. `pair` NULL: draws the keys, and lets in whoever knows the public one; else those that the gate lets
+ * in. UNSUPPORTED where ZeroMQ was built without CURVE. */
+enum weir_status weir_keys_serve(void *socket, const struct weir_pair *pair,
+                                 struct weir_error *err) WEIR_MUST_USE;
+/* Before connecting: lets the socket speak to the one server that has the secret of this address, and to no other, with
+ * this pair, or with keys that are drawn. INVALID for an address without a key. */
+enum weir_status weir_keys_connect(void *socket, const char *address, const struct weir_pair *pair,
                                    struct weir_error *err) WEIR_MUST_USE;
+
+/* ZAP domain of servers that are bound with a pair. */
+#define WEIR_KEYS_DOMAIN "weir"
 
 #endif

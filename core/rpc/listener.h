@@ -3,6 +3,7 @@
 #define WEIR_RPC_LISTENER_H
 
 #include "core/rpc/answered.h"
+#include "core/rpc/keyring.h"
 #include "core/rpc/outflow.h"
 #include "core/rpc/strangers.h"
 
@@ -11,8 +12,9 @@ enum { WEIR_LISTENER_ENDPOINT_MAX = 512 };
 struct weir_listener {
     struct weir_rpc_server *server; /* its owner */
     struct weir_loop *loop;
-    uint8_t number; /* of its routes, among the listeners of the server */
-    enum weir_role role;
+    uint8_t number;             /* of its routes, among the listeners of the server */
+    struct weir_sender anybody; /* who reaches it, where there are no keys of their own */
+    bool is_keyed;              /* each has one */
     void *socket;
     char endpoint[WEIR_LISTENER_ENDPOINT_MAX]; /* really bound */
     char *address;                             /* the endpoint, and its key */
@@ -24,16 +26,19 @@ struct weir_listener {
     int64_t log_ms;
 };
 
-/* Binds. Errors are those of weir_rpc_listen(). */
-enum weir_status weir_listener_open(struct weir_loop *loop, const char *endpoint,
-                                    enum weir_role role, struct weir_listener **ret_listener,
+/* Binds, for a role, or (`role` 0) for those whose keys are let in. Errors are those of weir_rpc_listen(). */
+enum weir_status weir_listener_open(struct weir_loop *loop, const struct weir_rpc_door *door,
+                                    unsigned role, struct weir_listener **ret_listener,
                                     struct weir_error *err) WEIR_MUST_USE;
 void weir_listener_close(struct weir_listener *listener);
 WEIR_DEFINE_AUTO(weir_listener, weir_listener_close)
 
-/* DENIED for a message that its role may not send: logged, up to a bound, which whoever sends many cannot pass. */
-enum weir_status weir_listener_admit(struct weir_listener *listener,
+/* DENIED for a message that its sender may not send (NULL: a key that is let in no more). */
+enum weir_status weir_listener_admit(const struct weir_listener *listener,
+                                     const struct weir_sender *sender,
                                      const struct weir_message_info *info,
                                      struct weir_error *err) WEIR_MUST_USE;
+/* True when one more refusal may be told of: whoever is refused often cannot fill a log. */
+bool weir_listener_may_report(struct weir_listener *listener) WEIR_MUST_USE;
 
 #endif

@@ -28,6 +28,8 @@ static void begin(struct weir_parts *parts)
     parts->route = (struct weir_route){0};
     parts->envelope = (struct weir_envelope){0};
     parts->frame_count = parts->bytes = 0;
+    parts->connection = -1;
+    parts->public[0] = '\0';
     parts->err.status = WEIR_OK;
 }
 
@@ -109,10 +111,18 @@ static bool receive_frame(void *socket, zmq_msg_t *frame)
     return rc >= 0;
 }
 
+/* Both are properties of each frame. */
+static void keep_sender(struct weir_parts *parts, zmq_msg_t *frame)
+{
+    parts->connection = zmq_msg_get(frame, ZMQ_SRCFD);
+    const char *public = parts->is_keyed ? zmq_msg_gets(frame, "User-Id") : NULL;
+    if (public != NULL && strlen(public) < sizeof(parts->public))
+        memcpy(parts->public, public, strlen(public) + 1);
+}
+
 enum weir_received weir_parts_receive(void *socket, bool routed, struct weir_parts *parts)
 {
     begin(parts);
-    int connection = -1;
     size_t first = routed ? AT_IDENTITY : AT_ENVELOPE;
     size_t index = first;
     for (bool more = true; more; index++) {
@@ -127,12 +137,12 @@ enum weir_received weir_parts_receive(void *socket, bool routed, struct weir_par
         }
         more = zmq_msg_more(&frame) != 0;
         if (routed && !more)
-            connection = zmq_msg_get(&frame, ZMQ_SRCFD);
+            keep_sender(parts, &frame);
         keep(parts, index, &frame);
         zmq_msg_close(&frame);
     }
     parts->frame_count = index - first;
-    weir_inflow_taken(connection, parts->frame_count, parts->bytes);
+    weir_inflow_taken(parts->connection, parts->frame_count, parts->bytes);
     if (is_good(parts) && index <= AT_HEADER)
         weir_fail(&parts->err, WEIR_INVALID, "the message has no header frame");
     return is_good(parts) ? WEIR_RECEIVED_MESSAGE : WEIR_RECEIVED_MALFORMED;

@@ -6,6 +6,7 @@
 #include "core/rpc/envelope.h"
 #include "core/rpc/frames.h"
 #include "core/rpc/outflow.h"
+#include "core/rpc/pair.h"
 #include "core/rpc/rpc.h"
 
 /* A received message; reused from one to the next. */
@@ -16,8 +17,11 @@ struct weir_parts {
     struct weir_frames frames;
     size_t bytes_max; /* of all frames together; set by the owner */
     size_t bytes;
-    size_t frame_count;    /* of the whole message */
-    struct weir_error err; /* what makes it malformed */
+    size_t frame_count;                   /* of the whole message */
+    bool is_keyed;                        /* those who send have keys; set by the owner */
+    int connection;                       /* descriptor that it came by; -1: within the process */
+    char public[WEIR_KEY_CHARACTERS + 1]; /* key that its sender proved to have; "": none */
+    struct weir_error err;                /* what makes it malformed */
 };
 
 enum weir_received {

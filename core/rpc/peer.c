@@ -5,6 +5,7 @@
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "core/rpc/calls.h"
+#include "core/rpc/handshakes.h"
 #include "core/rpc/keys.h"
 #include "core/rpc/parts.h"
 #include "core/rpc/socket.h"
@@ -13,12 +14,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DRAIN_BUDGET = 64, WAIT_MAX_MS = 1000 };
+enum {
+    DRAIN_BUDGET = 64,
+    WAIT_MAX_MS = 1000,
+    KNOCK_MS =
+        200, /* a key that was turned away is shown again after so long, then twice as long */
+    KNOCK_MAX_MS = 5000,
+    KNOCKS = 3, /* that end calls: keys that were made a moment ago are not known everywhere yet */
+};
 
 struct weir_rpc_peer {
     struct weir_loop *loop;
     void *socket;
-    char *endpoint;
+    char *address;
+    char *endpoint;                          /* of it */
+    struct weir_pair pair;                   /* of who comes from elsewhere */
+    bool is_keyed;                           /* … whoever that is */
+    struct weir_handshakes *handshakes;      /* of those; NULL: nobody looks */
+    unsigned knocks;                         /* in a row that the key was turned away */
+    int64_t knock_ms;                        /* next one; INT64_MAX: there is none */
+    bool is_denied;                          /* its calls are to end */
     const struct weir_rpc_handler *handlers; /* of one-way messages; may be NULL */
     void *owner;
     struct weir_arena *arena; /* of the message at hand */
@@ -33,15 +48,24 @@ struct weir_rpc_peer {
     bool closed;      /* by a callback: freed when the last has returned */
 };
 
+static void disconnect(struct weir_rpc_peer *peer)
+{
+    weir_handshakes_free(peer->handshakes);
+    peer->handshakes = NULL;
+    weir_loop_unwatch_socket(peer->loop, peer->socket);
+    weir_socket_close(peer->socket, NULL);
+}
+
 static void free_peer(struct weir_rpc_peer *peer)
 {
     weir_loop_cancel(peer->loop, peer->timer);
-    weir_loop_unwatch_socket(peer->loop, peer->socket);
-    weir_socket_close(peer->socket, NULL);
+    disconnect(peer);
     weir_calls_fini(&peer->calls);
     weir_parts_fini(&peer->parts);
     weir_buf_fini(&peer->header);
     weir_arena_free(peer->arena);
+    weir_pair_fini(&peer->pair);
+    free(peer->address);
     free(peer->endpoint);
     free(peer);
 }
@@ -119,9 +143,35 @@ static void give_up(struct weir_rpc_peer *peer, struct weir_call *call)
     finish(peer, call, NULL, &err);
 }
 
+static void renew(struct weir_rpc_peer *peer);
+
+static void fail_calls(struct weir_rpc_peer *peer)
+{
+    struct weir_error err;
+    peer->is_denied = false;
+    weir_fail(&err, WEIR_DENIED,
+              "%s does not let this key in: it was revoked, or is not allowed yet (`weir keys "
+              "list`, `weir keys allow`)",
+              peer->endpoint);
+    for (size_t left = peer->calls.count; left > 0 && peer->calls.count > 0 && !peer->closed;
+         left--)
+        finish(peer, peer->calls.at[0], NULL, &err);
+}
+
+/* Soonest of what there is to do by itself. */
+static int64_t next_ms(const struct weir_rpc_peer *peer)
+{
+    int64_t call_ms = weir_calls_next_ms(&peer->calls);
+    return peer->knock_ms < call_ms ? peer->knock_ms : call_ms;
+}
+
 static void run_due(struct weir_rpc_peer *peer)
 {
     int64_t now = weir_loop_clock_ms(peer->loop);
+    if (peer->is_denied)
+        fail_calls(peer);
+    if (peer->knock_ms <= now)
+        renew(peer);
     struct weir_call *call;
     while (!peer->closed && (call = weir_calls_expired(&peer->calls, now)) != NULL)
         give_up(peer, call);
@@ -130,7 +180,7 @@ static void run_due(struct weir_rpc_peer *peer)
             send_call(peer, peer->calls.at[i], now);
     }
     if (!peer->closed)
-        set_timer(peer, weir_calls_next_ms(&peer->calls));
+        set_timer(peer, next_ms(peer));
 }
 
 static void tick(void *owner)
@@ -283,6 +333,7 @@ static void take_one_way(struct weir_rpc_peer *peer)
 
 static void take_message(struct weir_rpc_peer *peer)
 {
+    peer->knocks = 0;
     if (peer->parts.envelope.request == 0) {
         take_one_way(peer);
         return;
@@ -315,27 +366,69 @@ static void drain(void *owner)
 
 /* ---- life ---- */
 
+/* ZeroMQ does not connect again when it was told in so many words. */
+static void on_failed_handshake(void *owner, uint32_t value)
+{
+    struct weir_rpc_peer *peer = owner;
+    if (value != WEIR_HANDSHAKE_DENIED)
+        return;
+    int64_t wait_ms = KNOCK_MS;
+    for (unsigned i = 0; i < peer->knocks && wait_ms < KNOCK_MAX_MS; i++)
+        wait_ms *= 2;
+    peer->knocks++;
+    peer->knock_ms = weir_loop_clock_ms(peer->loop) + wait_ms;
+    peer->is_denied = peer->knocks >= KNOCKS;
+    set_timer(peer, peer->is_denied ? 0 : peer->knock_ms); /* calls end outside of this */
+}
+
+static enum weir_status connect_socket(struct weir_rpc_peer *peer, void **ret_socket,
+                                       struct weir_error *err)
+{
+    const struct weir_socket_plan plan = {WEIR_SOCKET_PEER, peer->address,
+                                          peer->is_keyed ? &peer->pair : NULL};
+    return weir_socket_open(peer->loop, &plan, ret_socket, err);
+}
+
+static void watch(struct weir_rpc_peer *peer)
+{
+    /* Without it calls end when their time is up, and nobody is told why. */
+    if (peer->is_keyed)
+        weir_ignore(weir_handshakes_watch(peer->loop, peer->socket, on_failed_handshake, peer,
+                                          &peer->handshakes, NULL));
+    weir_loop_watch_socket(peer->loop, peer->socket, drain, peer);
+}
+
+enum weir_status weir_rpc_connect_under(const struct weir_rpc_connection *to)
+{
+    const struct weir_socket_plan plan = {WEIR_SOCKET_PEER, to->address, to->pair};
+    void *socket = NULL;
+    enum weir_status status = weir_socket_open(to->loop, &plan, &socket, to->err);
+    if (status != WEIR_OK)
+        return status;
+    struct weir_rpc_peer *peer = weir_calloc(1, sizeof(*peer));
+    peer->loop = to->loop;
+    peer->socket = socket;
+    peer->address = weir_strdup(to->address);
+    peer->endpoint = weir_keys_endpoint(to->address);
+    peer->is_keyed = to->pair != NULL;
+    if (to->pair != NULL)
+        peer->pair = *to->pair;
+    peer->handlers = to->handlers;
+    peer->owner = to->owner;
+    peer->arena = weir_arena_new();
+    peer->trace = weir_random_u64();
+    peer->timer_ms = peer->knock_ms = INT64_MAX;
+    weir_parts_init(&peer->parts, weir_socket_bytes_max(&plan));
+    watch(peer);
+    *to->ret_peer = peer;
+    return WEIR_OK;
+}
+
 enum weir_status weir_rpc_connect(struct weir_loop *loop, const char *address,
                                   const struct weir_rpc_handler *handlers, void *owner,
                                   struct weir_rpc_peer **ret_peer, struct weir_error *err)
 {
-    void *socket = NULL;
-    enum weir_status status = weir_socket_open(loop, WEIR_SOCKET_PEER, address, &socket, err);
-    if (status != WEIR_OK)
-        return status;
-    struct weir_rpc_peer *peer = weir_calloc(1, sizeof(*peer));
-    peer->loop = loop;
-    peer->socket = socket;
-    peer->endpoint = weir_keys_endpoint(address);
-    peer->handlers = handlers;
-    peer->owner = owner;
-    peer->arena = weir_arena_new();
-    peer->trace = weir_random_u64();
-    peer->timer_ms = INT64_MAX;
-    weir_parts_init(&peer->parts, weir_socket_bytes_max(WEIR_SOCKET_PEER, address));
-    weir_loop_watch_socket(loop, socket, drain, peer);
-    *ret_peer = peer;
-    return WEIR_OK;
+    return weir_rpc_connect_as(loop, address, NULL, handlers, owner, ret_peer, err);
 }
 
 const char *weir_rpc_peer_endpoint(const struct weir_rpc_peer *peer)
@@ -355,21 +448,25 @@ void weir_rpc_peer_close(struct weir_rpc_peer *peer)
     free_peer(peer);
 }
 
-void weir_rpc_peer_renew(struct weir_rpc_peer *peer)
+static void renew(struct weir_rpc_peer *peer)
 {
     void *socket = NULL;
-    if (peer->closed ||
-        weir_socket_open(peer->loop, WEIR_SOCKET_PEER, peer->endpoint, &socket, NULL) != WEIR_OK)
+    peer->knock_ms = INT64_MAX;
+    if (peer->closed || connect_socket(peer, &socket, NULL) != WEIR_OK)
         return; /* no descriptor is left: what there is goes on */
-    weir_loop_unwatch_socket(peer->loop, peer->socket);
-    weir_socket_close(peer->socket, NULL);
+    disconnect(peer);
     peer->socket = socket;
-    weir_loop_watch_socket(peer->loop, socket, drain, peer);
+    watch(peer);
     int64_t now = weir_loop_clock_ms(peer->loop);
     for (size_t i = 0; i < peer->calls.count; i++)
         peer->calls.at[i]->send_ms = now;
-    if (peer->calls.count > 0)
-        set_timer(peer, now);
+}
+
+void weir_rpc_peer_renew(struct weir_rpc_peer *peer)
+{
+    renew(peer);
+    if (!peer->closed && peer->calls.count > 0)
+        set_timer(peer, weir_loop_clock_ms(peer->loop));
 }
 
 void weir_rpc_peer_linger(struct weir_rpc_peer *peer, int linger_ms)
@@ -409,13 +506,19 @@ static void on_answer(void *owner, const struct weir_reply *reply, const struct 
 
 static void wait_for_answer(struct weir_rpc_peer *peer)
 {
-    int64_t wait = weir_calls_next_ms(&peer->calls) - weir_loop_clock_ms(peer->loop);
+    int64_t wait = next_ms(peer) - weir_loop_clock_ms(peer->loop);
     wait = wait < WAIT_MAX_MS ? wait : WAIT_MAX_MS;
-    zmq_pollitem_t item = {.socket = peer->socket, .events = ZMQ_POLLIN};
-    int ready = zmq_poll(&item, 1, wait > 0 ? (long)wait : 0);
+    zmq_pollitem_t items[] = {{.socket = peer->socket, .events = ZMQ_POLLIN},
+                              {.events = ZMQ_POLLIN}};
+    int count = 1;
+    if (peer->handshakes != NULL)
+        items[count++].socket = weir_handshakes_socket(peer->handshakes);
+    int ready = zmq_poll(items, count, wait > 0 ? (long)wait : 0);
     weir_require(ready >= 0 || errno == EINTR);
-    if (ready > 0)
+    if (items[0].revents != 0)
         take_messages(peer);
+    if (items[1].revents != 0)
+        weir_handshakes_take(peer->handshakes);
     run_due(peer);
 }
 

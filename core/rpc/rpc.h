@@ -9,6 +9,8 @@
 
 #include "core/loop/loop.h"
 #include "core/rpc/frames.h"
+#include "core/rpc/keyring.h"
+#include "core/rpc/pair.h"
 #include "core/wire/wire.h"
 
 enum {
@@ -34,6 +36,8 @@ struct weir_route {
     uint8_t identity[WEIR_ROUTE_MAX];
     uint8_t identity_size;
     uint8_t listener; /* of the server, which it came through */
+    int connection;   /* under keys: descriptor that it came by, and the kernel's name of that */
+    uint64_t cookie;
     uint64_t request; /* 0: a one-way message, nothing is replied */
     uint64_t trace;
 };
@@ -45,10 +49,14 @@ struct weir_request {
     struct weir_frames *frames; /* payload frames; weir_frames_move() keeps them */
     struct weir_arena *arena;   /* lives until the handler returns */
     struct weir_route route;
+    const struct weir_sender *sender; /* weir_rpc_sender() */
 };
 
 typedef void weir_rpc_handler_fn(void *owner, struct weir_request *request);
-/* Returns the role of those who reach the endpoint that a request came through. */
+/* Who has sent a request: whose key it came under, as the keyring of now says; of sockets of this host, whoever reaches
+ * them: the platform, or trainers. Until the handler returns. */
+const struct weir_sender *weir_rpc_sender(const struct weir_request *request);
+/* Returns the role of the sender. */
 enum weir_role weir_rpc_role(const struct weir_request *request);
 
 struct weir_rpc_handler {
@@ -60,8 +68,8 @@ struct weir_rpc_handler {
         MSG_##name, fn    \
     }
 
-/* UNSUPPORTED unless the endpoint is ipc://, inproc:// or a TCP address of the loopback: nobody has said yet who beyond
- * this host is to be let in. Every socket is held to it. */
+/* UNSUPPORTED unless the endpoint is ipc://, inproc:// or a TCP address of the loopback. Every socket without a pair of
+ * keys is held to it. */
 enum weir_status weir_rpc_check_endpoint(const char *endpoint,
                                          struct weir_error *err) WEIR_MUST_USE;
 
@@ -76,10 +84,40 @@ enum weir_status weir_rpc_serve(struct weir_loop *loop, const char *endpoint,
 struct weir_rpc_server *weir_rpc_server_new(struct weir_loop *loop,
                                             const struct weir_rpc_handler *handlers, void *owner);
 /* Binds the server at one more endpoint, for a role: messages that messages.def does not let it send are refused there
- * with DENIED, before they are decoded. WEIR_ROLE_PLATFORM may send all. At most two. Errors as weir_rpc_serve(), which
+ * with DENIED, before they are decoded. WEIR_ROLE_PLATFORM may send all. At most three. Errors as weir_rpc_serve(), which
  * makes a server and binds it for the platform. */
 enum weir_status weir_rpc_listen(struct weir_rpc_server *server, const char *endpoint,
                                  enum weir_role role, struct weir_error *err) WEIR_MUST_USE;
+/* An endpoint that is reached from elsewhere. */
+struct weir_rpc_door {
+    const char *endpoint;         /* tcp://HOST:PORT, or PORT * */
+    const char *advertise;        /* host by which others reach it; NULL: that of the endpoint */
+    const struct weir_pair *pair; /* that it proves; borrowed for the call */
+};
+/* Binds the server at one more endpoint, which counts for weir_rpc_listen(), for those whose keys are in the server's
+ * keyring: as long as it is empty nobody is let in. Each message is held to the role that its key has then. EXISTS when
+ * another server of the loop has such an endpoint. */
+enum weir_status weir_rpc_listen_keyed(struct weir_rpc_server *server,
+                                       const struct weir_rpc_door *door,
+                                       struct weir_error *err) WEIR_MUST_USE;
+/* Sets the keyring in full, unless it has the number or a larger one. Connections under keys that are not in it are cut,
+ * and nothing is told to those who had them. INVALID, and nothing changes. */
+enum weir_status weir_rpc_set_keys(struct weir_rpc_server *server, const struct msg_keys_set *keys,
+                                   struct weir_error *err) WEIR_MUST_USE;
+const struct weir_keyring *weir_rpc_keyring(const struct weir_rpc_server *server);
+
+/* A message that was refused, or a handshake. */
+struct weir_refusal {
+    const struct weir_sender *sender; /* NULL: a key that is not let in */
+    const char *public;               /* the key; "": it has none */
+    const char *message;              /* its name, or "handshake" */
+    const char *where;                /* endpoint that it came to, or address that it came from */
+};
+/* Told of refusals, at most 20 a minute for each endpoint: for an audit. All are counted. */
+typedef void weir_refusal_fn(void *owner, const struct weir_refusal *refusal);
+void weir_rpc_on_refusal(struct weir_rpc_server *server, weir_refusal_fn *fn, void *owner);
+uint64_t weir_rpc_refusals(const struct weir_rpc_server *server);
+
 void weir_rpc_server_close(struct weir_rpc_server *server);
 WEIR_DEFINE_AUTO(weir_rpc_server, weir_rpc_server_close)
 /* The first endpoint, as really bound (a port chosen by the system filled in), for people. */
@@ -138,6 +176,22 @@ enum weir_status weir_rpc_connect(struct weir_loop *loop, const char *address,
                                   const struct weir_rpc_handler *handlers, void *owner,
                                   struct weir_rpc_peer **ret_peer,
                                   struct weir_error *err) WEIR_MUST_USE;
+/* A connection under a pair of keys. */
+struct weir_rpc_connection {
+    struct weir_loop *loop;
+    const char *address;          /* wherever that is */
+    const struct weir_pair *pair; /* borrowed for the call; NULL: see weir_rpc_connect() */
+    const struct weir_rpc_handler *handlers;
+    void *owner;
+    struct weir_rpc_peer **ret_peer;
+    struct weir_error *err;
+};
+/* weir_rpc_connect_as(loop, address, pair, handlers, owner, ret_peer, err). Calls are refused with DENIED once the other
+ * side has looked at the key and turned it away; it is asked again and again all the same, as the key may be let in
+ * later. */
+#define weir_rpc_connect_as(...) \
+    weir_rpc_connect_under(&(const struct weir_rpc_connection){__VA_ARGS__})
+enum weir_status weir_rpc_connect_under(const struct weir_rpc_connection *to) WEIR_MUST_USE;
 /* Open calls are dropped without their callback. */
 void weir_rpc_peer_close(struct weir_rpc_peer *peer);
 WEIR_DEFINE_AUTO(weir_rpc_peer, weir_rpc_peer_close)

@@ -3,6 +3,8 @@
 
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "core/rpc/gate.h"
+#include "core/rpc/guests.h"
 #include "core/rpc/inflow.h"
 #include "core/rpc/listener.h"
 #include "core/rpc/parts.h"
@@ -12,7 +14,7 @@
 
 enum {
     DRAIN_BUDGET = 64, /* messages per round, so that others get their turn */
-    LISTENERS_MAX = 2,
+    LISTENERS_MAX = 3,
     CUTS_LOG_MS = 60 * 1000,
 };
 
@@ -24,6 +26,12 @@ struct weir_rpc_server {
     void *owner;
     struct weir_arena *arena; /* of the message at hand */
     struct weir_parts parts;
+    struct weir_keyring keyring;
+    struct weir_guests guests;
+    struct weir_gate *gate; /* NULL: no listener has keys */
+    weir_refusal_fn *refused;
+    void *refused_owner;
+    uint64_t refusals;
     struct weir_buf header; /* of the message going out */
     uint64_t replies;       /* to whomever, refusals too */
     uint64_t malformed;
@@ -37,6 +45,9 @@ static void free_server(struct weir_rpc_server *server)
 {
     for (size_t i = 0; i < server->listener_count; i++)
         weir_listener_close(server->listeners[i]);
+    weir_gate_close(server->gate);
+    weir_guests_fini(&server->guests);
+    weir_keyring_fini(&server->keyring);
     weir_parts_fini(&server->parts);
     weir_buf_fini(&server->header);
     weir_arena_free(server->arena);
@@ -61,9 +72,22 @@ static struct weir_listener *listener_of(const struct weir_rpc_server *server,
     return server->listeners[route->listener];
 }
 
+const struct weir_sender *weir_rpc_sender(const struct weir_request *request)
+{
+    return request->sender;
+}
+
 enum weir_role weir_rpc_role(const struct weir_request *request)
 {
-    return listener_of(request->server, &request->route)->role;
+    return request->sender->role;
+}
+
+/* A route under keys is that of one connection: whoever comes to its name later is somebody else. */
+static bool may_be_told(const struct weir_rpc_server *server, const struct weir_listener *listener,
+                        const struct weir_route *route)
+{
+    return !listener->is_keyed || weir_guests_may_be_told(&server->guests, &server->keyring,
+                                                          route->connection, route->cookie);
 }
 
 static bool send_message(struct weir_rpc_server *server, const struct weir_route *route,
@@ -72,6 +96,8 @@ static bool send_message(struct weir_rpc_server *server, const struct weir_route
     struct weir_envelope envelope = {
         .type = (uint16_t)type, .request = route->request, .trace = route->trace};
     struct weir_listener *listener = listener_of(server, route);
+    if (!may_be_told(server, listener, route))
+        return false;
     weir_message_pack(type, message, &server->header);
     const struct weir_parcel parcel = {
         .route = route,
@@ -140,13 +166,43 @@ static bool is_copy(const struct weir_listener *listener, const struct weir_rout
            weir_answered_lately(&listener->answered, route, weir_loop_clock_ms(listener->loop));
 }
 
+/* Counted, and told of up to a bound. */
+static void note_refusal(struct weir_listener *listener, const struct weir_refusal *refusal)
+{
+    struct weir_rpc_server *server = listener->server;
+    const struct weir_sender *sender = refusal->sender;
+    server->refusals++;
+    if (!weir_listener_may_report(listener))
+        return;
+    weir_log(WEIR_LOG_WARN, "a message is refused: its sender may not send it",
+             "message=%s role=%s name=%s key=%s at=%s", refusal->message,
+             sender != NULL ? weir_role_name(sender->role) : "none",
+             sender != NULL ? sender->name : "", refusal->public, refusal->where);
+    if (server->refused != NULL)
+        server->refused(server->refused_owner, refusal);
+}
+
+static const struct weir_sender *find_sender(const struct weir_listener *listener)
+{
+    const struct weir_rpc_server *server = listener->server;
+    return listener->is_keyed ? weir_keyring_find(&server->keyring, server->parts.public)
+                              : &listener->anybody;
+}
+
 /* The handler of a message that may be sent here. */
-static enum weir_status choose_handler(struct weir_listener *listener, uint16_t type,
+static enum weir_status choose_handler(struct weir_listener *listener,
+                                       const struct weir_sender *sender, uint16_t type,
                                        const struct weir_rpc_handler **ret_handler,
                                        struct weir_error *err)
 {
     const struct weir_message_info *info = weir_message_info(type);
-    enum weir_status status = info != NULL ? weir_listener_admit(listener, info, err) : WEIR_OK;
+    enum weir_status status =
+        info != NULL ? weir_listener_admit(listener, sender, info, err) : WEIR_OK;
+    if (status != WEIR_OK)
+        note_refusal(listener, &(struct weir_refusal){.sender = sender,
+                                                      .public = listener->server->parts.public,
+                                                      .message = info->name,
+                                                      .where = listener->endpoint});
     if (status != WEIR_OK)
         return status;
     *ret_handler = info != NULL ? find_handler(listener->server->handlers, info->type) : NULL;
@@ -156,8 +212,8 @@ static enum weir_status choose_handler(struct weir_listener *listener, uint16_t 
                      info != NULL ? info->name : "unknown", type, listener->endpoint);
 }
 
-static void handle(struct weir_listener *listener, const struct weir_rpc_handler *handler,
-                   const void *message)
+static void handle(struct weir_listener *listener, const struct weir_sender *sender,
+                   const struct weir_rpc_handler *handler, const void *message)
 {
     struct weir_rpc_server *server = listener->server;
     struct weir_request request = {
@@ -167,6 +223,7 @@ static void handle(struct weir_listener *listener, const struct weir_rpc_handler
         .frames = &server->parts.frames,
         .arena = server->arena,
         .route = server->parts.route,
+        .sender = sender,
     };
     uint64_t replies = server->replies;
     handler->fn(server->owner, &request);
@@ -180,24 +237,35 @@ static void serve_message(struct weir_listener *listener)
     const struct weir_rpc_handler *handler = NULL;
     struct weir_error err = {0};
     void *message = NULL;
-    enum weir_status status = choose_handler(listener, server->parts.envelope.type, &handler, &err);
+    const struct weir_sender *sender = find_sender(listener);
+    enum weir_status status =
+        choose_handler(listener, sender, server->parts.envelope.type, &handler, &err);
     if (status == WEIR_OK) {
         message = weir_arena_alloc(server->arena, weir_message_info(handler->type)->size);
         status = weir_message_unpack(handler->type, weir_parts_header(&server->parts),
                                      server->arena, message, &err);
     }
     if (status == WEIR_OK)
-        handle(listener, handler, message);
+        handle(listener, sender, handler, message);
     else
         turn_away(server, &err);
+    if (sender == NULL) /* it came before its connection was cut */
+        weir_guests_cut(&server->guests, server->parts.route.connection,
+                        server->parts.route.cookie);
 }
 
 static enum weir_received receive(struct weir_listener *listener)
 {
     struct weir_parts *parts = &listener->server->parts;
     parts->bytes_max = listener->bytes_max;
+    parts->is_keyed = listener->is_keyed;
     enum weir_received received = weir_parts_receive(listener->socket, true, parts);
     parts->route.listener = listener->number;
+    if (listener->is_keyed && received != WEIR_RECEIVED_NOTHING) {
+        parts->route.connection = parts->connection;
+        parts->route.cookie =
+            weir_guests_note(&listener->server->guests, parts->connection, parts->public);
+    }
     return received;
 }
 
@@ -247,12 +315,13 @@ struct weir_rpc_server *weir_rpc_server_new(struct weir_loop *loop,
     return server;
 }
 
-enum weir_status weir_rpc_listen(struct weir_rpc_server *server, const char *endpoint,
-                                 enum weir_role role, struct weir_error *err)
+static enum weir_status add_listener(struct weir_rpc_server *server,
+                                     const struct weir_rpc_door *door, unsigned role,
+                                     struct weir_error *err)
 {
     weir_require(server->listener_count < LISTENERS_MAX);
     struct weir_listener *listener = NULL;
-    enum weir_status status = weir_listener_open(server->loop, endpoint, role, &listener, err);
+    enum weir_status status = weir_listener_open(server->loop, door, role, &listener, err);
     if (status != WEIR_OK)
         return status;
     listener->server = server;
@@ -260,6 +329,63 @@ enum weir_status weir_rpc_listen(struct weir_rpc_server *server, const char *end
     server->listeners[server->listener_count++] = listener;
     weir_loop_watch_socket(server->loop, listener->socket, drain, listener);
     return WEIR_OK;
+}
+
+enum weir_status weir_rpc_listen(struct weir_rpc_server *server, const char *endpoint,
+                                 enum weir_role role, struct weir_error *err)
+{
+    return add_listener(server, &(struct weir_rpc_door){.endpoint = endpoint}, role, err);
+}
+
+/* ---- keys ---- */
+
+static void on_denied(void *owner, const char *public, const char *address)
+{
+    struct weir_rpc_server *server = owner;
+    size_t keyed = 0;
+    while (keyed < server->listener_count && !server->listeners[keyed]->is_keyed)
+        keyed++;
+    if (keyed < server->listener_count)
+        note_refusal(
+            server->listeners[keyed],
+            &(struct weir_refusal){.public = public, .message = "handshake", .where = address});
+}
+
+enum weir_status weir_rpc_listen_keyed(struct weir_rpc_server *server,
+                                       const struct weir_rpc_door *door, struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+    if (server->gate == NULL) /* before anybody can connect */
+        status =
+            weir_gate_open(server->loop, &server->keyring, on_denied, server, &server->gate, err);
+    weir_inflow_expect_keys();
+    return status == WEIR_OK ? add_listener(server, door, 0, err) : status;
+}
+
+enum weir_status weir_rpc_set_keys(struct weir_rpc_server *server, const struct msg_keys_set *keys,
+                                   struct weir_error *err)
+{
+    uint64_t number = server->keyring.number;
+    enum weir_status status = weir_keyring_set(&server->keyring, keys, err);
+    if (server->gate != NULL && server->keyring.number != number)
+        weir_guests_keep_to(&server->guests, &server->keyring);
+    return status;
+}
+
+const struct weir_keyring *weir_rpc_keyring(const struct weir_rpc_server *server)
+{
+    return &server->keyring;
+}
+
+void weir_rpc_on_refusal(struct weir_rpc_server *server, weir_refusal_fn *fn, void *owner)
+{
+    server->refused = fn;
+    server->refused_owner = owner;
+}
+
+uint64_t weir_rpc_refusals(const struct weir_rpc_server *server)
+{
+    return server->refusals;
 }
 
 enum weir_status weir_rpc_serve(struct weir_loop *loop, const char *endpoint,

@@ -24,6 +24,10 @@ enum {
     RECONNECT_MS = 20,
     RECONNECT_MAX_MS = 200,
     IDENTITY_BYTES = 16,
+    KEEPALIVE_S = 10, /* of silence, on a connection that leaves this host; then probes */
+    PROBE_S = 5,
+    PROBES = 3,
+    UNHEARD_MS = 25 * 1000, /* what was sent and is not acknowledged: the other side is gone */
     CLOSE_WAIT_NS = 200 * 1000,
     CLOSE_WAITS_MAX = 2500,
 };
@@ -40,10 +44,11 @@ static const char *path_of(const char *endpoint)
     return endpoint + sizeof(IPC) - 1;
 }
 
-static const struct {
+struct option {
     bool server, peer;
     int option, value;
-} OPTIONS[] = {
+};
+static const struct option OPTIONS[] = {
     {true, true, ZMQ_LINGER, 0},
     {true, true, ZMQ_SNDHWM, HIGH_WATER_MESSAGES},
     {false, true, ZMQ_RCVHWM, HIGH_WATER_MESSAGES},
@@ -56,32 +61,54 @@ static const struct {
     {false, true, ZMQ_RECONNECT_IVL, RECONNECT_MS},
     {false, true, ZMQ_RECONNECT_IVL_MAX, RECONNECT_MAX_MS},
 };
+/* With a pair: nobody takes the route of another one, and the far end may vanish without a word. */
+static const struct option ELSEWHERE[] = {
+    {true, false, ZMQ_ROUTER_HANDOVER, 0},
+    {true, true, ZMQ_TCP_KEEPALIVE_IDLE, KEEPALIVE_S},
+    {true, true, ZMQ_TCP_KEEPALIVE_INTVL, PROBE_S},
+    {true, true, ZMQ_TCP_KEEPALIVE_CNT, PROBES},
+    {true, true, ZMQ_TCP_MAXRT, UNHEARD_MS},
+};
 
-size_t weir_socket_bytes_max(enum weir_socket_kind kind, const char *endpoint)
+size_t weir_socket_bytes_max(const struct weir_socket_plan *plan)
 {
-    if (kind == WEIR_SOCKET_PEER)
+    if (plan->kind == WEIR_SOCKET_PEER)
         return WEIR_RPC_MESSAGE_MAX;
-    return weir_keys_are_needed(endpoint) ? WEIR_RPC_TCP_REQUEST_MAX : WEIR_RPC_REQUEST_MAX;
+    return weir_keys_are_needed(plan->address) && plan->pair == NULL ? WEIR_RPC_TCP_REQUEST_MAX
+                                                                     : WEIR_RPC_REQUEST_MAX;
 }
 
-static void set_options(void *socket, enum weir_socket_kind kind, const char *endpoint)
+static void set_all(void *socket, const struct option *options, size_t count, bool is_server)
 {
-    for (size_t i = 0; i < WEIR_COUNT(OPTIONS); i++) {
-        if (kind == WEIR_SOCKET_SERVER ? !OPTIONS[i].server : !OPTIONS[i].peer)
+    for (size_t i = 0; i < count; i++) {
+        if (is_server ? !options[i].server : !options[i].peer)
             continue;
-        int rc = zmq_setsockopt(socket, OPTIONS[i].option, &OPTIONS[i].value, sizeof(int));
+        int rc = zmq_setsockopt(socket, options[i].option, &options[i].value, sizeof(int));
         weir_require(rc == 0);
     }
-    int64_t message_max = (int64_t)weir_socket_bytes_max(kind, endpoint);
+}
+
+/* A route of its own, which it keeps when it connects again. */
+static void name_peer(void *socket)
+{
+    uint8_t identity[IDENTITY_BYTES];
+    weir_random_bytes(identity, sizeof(identity));
+    identity[0] |= 1; /* those starting with 0 belong to ZeroMQ */
+    int rc = zmq_setsockopt(socket, ZMQ_ROUTING_ID, identity, sizeof(identity));
+    weir_require(rc == 0);
+}
+
+static void set_options(void *socket, const struct weir_socket_plan *plan)
+{
+    bool is_server = plan->kind == WEIR_SOCKET_SERVER;
+    set_all(socket, OPTIONS, WEIR_COUNT(OPTIONS), is_server);
+    if (plan->pair != NULL)
+        set_all(socket, ELSEWHERE, WEIR_COUNT(ELSEWHERE), is_server);
+    else if (!is_server)
+        name_peer(socket);
+    int64_t message_max = (int64_t)weir_socket_bytes_max(plan);
     int rc = zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &message_max, sizeof(message_max));
     weir_require(rc == 0);
-    if (kind == WEIR_SOCKET_PEER) {
-        uint8_t identity[IDENTITY_BYTES];
-        weir_random_bytes(identity, sizeof(identity));
-        identity[0] |= 1; /* those starting with 0 belong to ZeroMQ */
-        rc = zmq_setsockopt(socket, ZMQ_ROUTING_ID, identity, sizeof(identity));
-        weir_require(rc == 0);
-    }
 }
 
 /* Does a process listen at the address? */
@@ -131,10 +158,11 @@ enum weir_status weir_rpc_check_endpoint(const char *endpoint, struct weir_error
                    strstr(endpoint, "://") == NULL; /* is no endpoint */
     if (is_here || (is_tcp && is_loopback(endpoint + sizeof(TCP) - 1)))
         return WEIR_OK;
-    return weir_fail(err, WEIR_UNSUPPORTED,
-                     "%s leaves this host, which is not possible yet: expected a loopback address, "
-                     "such as tcp://127.0.0.1:*",
-                     endpoint);
+    return weir_fail(
+        err, WEIR_UNSUPPORTED,
+        "%s leaves this host, which takes keys (--listen of the orchestrator, --key of "
+        "others): expected a loopback address, such as tcp://127.0.0.1:*",
+        endpoint);
 }
 
 static enum weir_status bind_socket(void *socket, const char *endpoint, struct weir_error *err)
@@ -157,19 +185,37 @@ static enum weir_status connect_socket(void *socket, const char *endpoint, struc
     return WEIR_OK;
 }
 
-enum weir_status weir_socket_open(struct weir_loop *loop, enum weir_socket_kind kind,
-                                  const char *address, void **ret_socket, struct weir_error *err)
+static enum weir_status check_endpoint(const struct weir_socket_plan *plan, const char *endpoint,
+                                       struct weir_error *err)
 {
-    bool server = kind == WEIR_SOCKET_SERVER;
-    WEIR_AUTO_FREE char *endpoint = weir_keys_endpoint(address);
+    if (plan->pair == NULL)
+        return weir_rpc_check_endpoint(endpoint, err);
+    return weir_keys_are_needed(endpoint)
+               ? WEIR_OK
+               : weir_fail(err, WEIR_INVALID, "%s: expected tcp://HOST:PORT", endpoint);
+}
+
+static enum weir_status set_keys(void *socket, const struct weir_socket_plan *plan,
+                                 struct weir_error *err)
+{
+    return plan->kind == WEIR_SOCKET_SERVER
+               ? weir_keys_serve(socket, plan->pair, err)
+               : weir_keys_connect(socket, plan->address, plan->pair, err);
+}
+
+enum weir_status weir_socket_open(struct weir_loop *loop, const struct weir_socket_plan *plan,
+                                  void **ret_socket, struct weir_error *err)
+{
+    bool server = plan->kind == WEIR_SOCKET_SERVER;
+    WEIR_AUTO_FREE char *endpoint = weir_keys_endpoint(plan->address);
     void *socket = zmq_socket(weir_loop_zmq(loop), server ? ZMQ_ROUTER : ZMQ_DEALER);
     if (socket == NULL)
         return weir_fail(err, WEIR_LIMIT, "cannot open a socket for %s: %s", endpoint,
                          zmq_strerror(errno));
-    set_options(socket, kind, endpoint);
-    enum weir_status status = weir_rpc_check_endpoint(endpoint, err);
+    set_options(socket, plan);
+    enum weir_status status = check_endpoint(plan, endpoint, err);
     if (status == WEIR_OK && weir_keys_are_needed(endpoint))
-        status = server ? weir_keys_serve(socket, err) : weir_keys_connect(socket, address, err);
+        status = set_keys(socket, plan, err);
     if (status == WEIR_OK)
         status =
             server ? bind_socket(socket, endpoint, err) : connect_socket(socket, endpoint, err);

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/loop/loop.h"
+#include "core/rpc/pair.h"
 
 #include <stddef.h>
 
@@ -12,13 +13,19 @@ enum weir_socket_kind {
     WEIR_SOCKET_PEER,   /* DEALER, connected, with an identity of its own */
 };
 
-/* Largest message that a socket of this kind takes, all its frames together. */
-size_t weir_socket_bytes_max(enum weir_socket_kind kind, const char *endpoint);
-/* IO: "socket /run/x.sock is in use by another process …", or what the system says. A server's address is its endpoint;
- * keys are made for it. */
-enum weir_status weir_socket_open(struct weir_loop *loop, enum weir_socket_kind kind,
-                                  const char *address, void **ret_socket,
-                                  struct weir_error *err) WEIR_MUST_USE;
+/* A socket as it is to be. */
+struct weir_socket_plan {
+    enum weir_socket_kind kind;
+    const char *address; /* a server's is its endpoint; keys are made for it */
+    const struct weir_pair
+        *pair; /* who comes from, or is let in from, elsewhere; NULL: this host alone */
+};
+
+/* Largest message that such a socket takes, all its frames together. */
+size_t weir_socket_bytes_max(const struct weir_socket_plan *plan);
+/* IO: "socket /run/x.sock is in use by another process …", or what the system says. */
+enum weir_status weir_socket_open(struct weir_loop *loop, const struct weir_socket_plan *plan,
+                                  void **ret_socket, struct weir_error *err) WEIR_MUST_USE;
 /* Lets sent messages leave for so long after closing: destroying the context waits for them. */
 void weir_socket_linger(void *socket, int linger_ms);
 /* `bound`: the endpoint of a server, NULL for a peer. When this returns it can be bound again. */

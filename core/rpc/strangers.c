@@ -1,24 +1,17 @@
-/* Counting the handshakes that failed, as ZeroMQ tells of them. */
+/* Counting the handshakes that failed. */
 #include "core/rpc/strangers.h"
 
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "core/rpc/handshakes.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <zmq.h>
 
-enum {
-    LOG_MS = 60 * 1000,
-    NAME_BYTES = 64,
-    FAILED = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
-             ZMQ_EVENT_HANDSHAKE_FAILED_AUTH,
-};
+enum { LOG_MS = 60 * 1000 };
 
 struct weir_strangers {
     struct weir_loop *loop;
-    void *socket, *events;
+    struct weir_handshakes *handshakes;
     const char *endpoint;
     uint64_t count, logged;
     int64_t log_ms; /* no line of the log before */
@@ -35,58 +28,34 @@ static void report(struct weir_strangers *strangers)
     strangers->log_ms = now_ms + LOG_MS;
 }
 
-/* Of each event come two frames: what it is, and where. */
-static void on_event(void *owner)
+static void on_failure(void *owner, uint32_t value)
 {
     struct weir_strangers *strangers = owner;
-    zmq_msg_t frame;
-    zmq_msg_init(&frame);
-    while (zmq_msg_recv(&frame, strangers->events, ZMQ_DONTWAIT) >= 0)
-        strangers->count += zmq_msg_more(&frame) != 0;
-    zmq_msg_close(&frame);
+    (void)value;
+    strangers->count++;
     report(strangers);
-}
-
-static bool follow(struct weir_strangers *strangers)
-{
-    char name[NAME_BYTES];
-    int any_number = 0; /* of events that wait: ZeroMQ's thread must not wait for us */
-    (void)snprintf(name, sizeof(name), "inproc://strangers-%p", (void *)strangers);
-    return strangers->events != NULL && zmq_socket_monitor(strangers->socket, name, FAILED) == 0 &&
-           zmq_setsockopt(strangers->events, ZMQ_RCVHWM, &any_number, sizeof(any_number)) == 0 &&
-           zmq_connect(strangers->events, name) == 0;
 }
 
 enum weir_status weir_strangers_watch(struct weir_loop *loop, void *socket, const char *endpoint,
                                       struct weir_strangers **ret_strangers, struct weir_error *err)
 {
     struct weir_strangers *strangers = weir_calloc(1, sizeof(*strangers));
-    *strangers = (struct weir_strangers){
-        .loop = loop,
-        .socket = socket,
-        .events = zmq_socket(weir_loop_zmq(loop), ZMQ_PAIR),
-        .endpoint = endpoint,
-    };
-    if (!follow(strangers)) {
-        int code = errno;
-        weir_strangers_free(strangers);
-        return weir_fail(err, WEIR_LIMIT, "cannot watch %s for strangers: %s", endpoint,
-                         zmq_strerror(code));
+    *strangers = (struct weir_strangers){.loop = loop, .endpoint = endpoint};
+    enum weir_status status =
+        weir_handshakes_watch(loop, socket, on_failure, strangers, &strangers->handshakes, err);
+    if (status == WEIR_OK) {
+        *ret_strangers = strangers;
+        return WEIR_OK;
     }
-    weir_loop_watch_socket(loop, strangers->events, on_event, strangers);
-    *ret_strangers = strangers;
-    return WEIR_OK;
+    weir_strangers_free(strangers);
+    return weir_error_wrap(err, status, "%s", endpoint);
 }
 
 void weir_strangers_free(struct weir_strangers *strangers)
 {
     if (strangers == NULL)
         return;
-    (void)zmq_socket_monitor(strangers->socket, NULL, 0); /* ends it */
-    if (strangers->events != NULL) {
-        weir_loop_unwatch_socket(strangers->loop, strangers->events);
-        zmq_close(strangers->events);
-    }
+    weir_handshakes_free(strangers->handshakes);
     free(strangers);
 }
 

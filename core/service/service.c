@@ -9,6 +9,7 @@
 #include "core/base/rng.h"
 #include "core/config/schema.h"
 #include "core/db/db.h"
+#include "core/rpc/pass.h"
 #include "core/service/options.h"
 
 #include <errno.h>
@@ -26,6 +27,8 @@ enum {
     EXIT_FAILED = 1,
     EXIT_USAGE = 2,
     SOCKET_DIR_MODE = 0700,
+    KEYS_DIR_MODE = 0700,
+    OWN_MESSAGES = 3,
     FOUND_BYTES_MAX = 16 << 20,
 };
 
@@ -50,6 +53,13 @@ static const struct weir_option OPTIONS[] = {
     {"log-level", "LEVEL", "debug, info, warn or error", OPTION(options.log_level)},
     {"run", "N", "the run to serve (trainer)", OPTION(options.run)},
     {"listen", "ENDPOINT", "tcp://127.0.0.1:* for trainers, not a socket", OPTION(options.listen)},
+    {"remote", "ENDPOINT", "tcp://HOST:PORT for those elsewhere who have keys",
+     OPTION(options.remote)},
+    {"key", "FILE", "pass of a process that is not where the platform is (worker)",
+     OPTION(options.key)},
+    {"platform", "ENDPOINT", "where the platform is, if not where the pass says (worker)",
+     OPTION(options.platform)},
+    {"advertise", "HOST", "by which others reach what it listens at", OPTION(options.advertise)},
     {"compress", "HOW", "batches: none, lz4 or zstd (worker)", OPTION(options.compress)},
     {"keep", "BYTES:HOW", "rows of samples that are kept, and none, lz4 or zstd (worker)",
      OPTION(options.keep)},
@@ -77,7 +87,7 @@ struct running {
     struct weir_loop *loop;
     struct weir_rpc_server *server;
     struct weir_rpc_handler
-        *handlers; /* the service's messages, `health` and `wipe`, all by way of on_request() */
+        *handlers; /* the service's messages and OWN, all by way of on_request() */
     void *state;
     uint64_t session;
     int64_t started_ms;
@@ -102,6 +112,33 @@ enum weir_status weir_service_listen(struct weir_rpc_server *server, const char 
     WEIR_AUTO_FREE char *endpoint = weir_service_endpoint(directory, name);
     enum weir_status status = weir_make_directories(directory, SOCKET_DIR_MODE, err);
     return status == WEIR_OK ? weir_rpc_listen(server, endpoint, role, err) : status;
+}
+
+char *weir_service_pair_path(const char *data_dir)
+{
+    return weir_format("%s/keys/platform", data_dir);
+}
+
+static enum weir_status connect_elsewhere(const struct weir_service_connection *to)
+{
+    struct weir_pass pass = {.platform = NULL};
+    WEIR_AUTO_FREE char *address = NULL;
+    enum weir_status status = weir_pass_read(to->options->key, &pass, to->err);
+    if (status == WEIR_OK)
+        status = weir_pass_address(&pass, to->options->platform, to->service, &address, to->err);
+    if (status == WEIR_OK)
+        status = weir_rpc_connect_as(to->loop, address, &pass.pair, to->handlers, to->owner,
+                                     to->ret_peer, to->err);
+    weir_pass_fini(&pass);
+    return status;
+}
+
+enum weir_status weir_service_connect_to(const struct weir_service_connection *to)
+{
+    if (to->options->key != NULL)
+        return connect_elsewhere(to);
+    WEIR_AUTO_FREE char *endpoint = weir_service_endpoint(to->options->socket_dir, to->service);
+    return weir_rpc_connect(to->loop, endpoint, to->handlers, to->owner, to->ret_peer, to->err);
 }
 
 enum weir_status weir_service_read_bytes(const char *option, const char *text, uint64_t fallback,
@@ -227,16 +264,34 @@ static void answer_wipe(struct running *running, const struct weir_request *requ
     weir_rpc_reply(request->server, &request->route, MSG_wiped, &answer, NULL);
 }
 
+static void answer_keys(struct running *running, const struct weir_request *request)
+{
+    struct weir_error err;
+    const struct msg_keys_set *keys = request->message;
+    uint64_t number = weir_rpc_keyring(running->server)->number;
+    enum weir_status status = weir_rpc_set_keys(running->server, keys, &err);
+    const struct weir_keyring *keyring = weir_rpc_keyring(running->server);
+    struct msg_keys_noted answer = {.number = keyring->number};
+    if (keyring->number != number && running->service->keys != NULL)
+        running->service->keys(running->state, keyring);
+    weir_rpc_answer(request, status, MSG_keys_noted, &answer, NULL, &err);
+}
+
+/* What every service answers. */
+static const struct {
+    enum weir_message type;
+    void (*fn)(struct running *running, const struct weir_request *request);
+} OWN[OWN_MESSAGES] = {
+    {MSG_health, answer_health}, {MSG_wipe, answer_wipe}, {MSG_keys_set, answer_keys}};
+
 /* All messages come here: the state they are for does not exist yet when the table is bound. */
 static void on_request(void *owner, struct weir_request *request)
 {
     struct running *running = owner;
-    if (request->type == MSG_health) {
-        answer_health(running, request);
-        return;
-    }
-    if (request->type == MSG_wipe) {
-        answer_wipe(running, request);
+    for (size_t i = 0; i < OWN_MESSAGES; i++) {
+        if (request->type != OWN[i].type)
+            continue;
+        OWN[i].fn(running, request);
         return;
     }
     const struct weir_rpc_handler *handler = running->service->handlers;
@@ -250,11 +305,11 @@ static struct weir_rpc_handler *wrap_handlers(const struct weir_rpc_handler *han
     size_t count = 0;
     while (handlers[count].type != MSG_none)
         count++;
-    struct weir_rpc_handler *wrapped = weir_calloc(count + 3, sizeof(*wrapped));
-    wrapped[0] = (struct weir_rpc_handler){MSG_health, on_request};
-    wrapped[1] = (struct weir_rpc_handler){MSG_wipe, on_request};
+    struct weir_rpc_handler *wrapped = weir_calloc(count + OWN_MESSAGES + 1, sizeof(*wrapped));
+    for (size_t i = 0; i < OWN_MESSAGES; i++)
+        wrapped[i] = (struct weir_rpc_handler){OWN[i].type, on_request};
     for (size_t i = 0; i < count; i++)
-        wrapped[i + 2] = (struct weir_rpc_handler){handlers[i].type, on_request};
+        wrapped[OWN_MESSAGES + i] = (struct weir_rpc_handler){handlers[i].type, on_request};
     return wrapped;
 }
 
@@ -286,9 +341,44 @@ static enum weir_status open_signals(struct running *running, struct weir_error 
     return WEIR_OK;
 }
 
+/* Proves the pair of its pass: it lets in whoever the platform tells it to. */
+static enum weir_status listen_from_elsewhere(struct running *running, struct weir_error *err)
+{
+    const struct weir_service_options *options = running->options;
+    struct weir_pass pass = {.platform = NULL};
+    if (options->listen == NULL)
+        return weir_fail(err, WEIR_INVALID,
+                         "--key: expected --listen tcp://HOST:* with it, for trainers");
+    enum weir_status status = weir_pass_read(options->key, &pass, err);
+    const struct weir_rpc_door door = {options->listen, options->advertise, &pass.pair};
+    if (status == WEIR_OK)
+        status = weir_rpc_listen_keyed(running->server, &door, err);
+    weir_pass_fini(&pass);
+    return status;
+}
+
+static enum weir_status listen_to_remote(struct running *running, struct weir_error *err)
+{
+    const struct weir_service_options *options = running->options;
+    WEIR_AUTO_FREE char *directory = weir_format("%s/keys", options->data_dir);
+    WEIR_AUTO_FREE char *path = weir_service_pair_path(options->data_dir);
+    struct weir_pair pair;
+    enum weir_status status = weir_make_directories(directory, KEYS_DIR_MODE, err);
+    if (status == WEIR_OK)
+        status = weir_pair_keep(path, &pair, err);
+    if (status != WEIR_OK)
+        return status;
+    const struct weir_rpc_door door = {options->remote, options->advertise, &pair};
+    status = weir_rpc_listen_keyed(running->server, &door, err);
+    weir_pair_fini(&pair);
+    return status;
+}
+
 static enum weir_status listen_to_trainers(struct running *running, struct weir_error *err)
 {
     const struct weir_service_options *options = running->options;
+    if (options->key != NULL)
+        return listen_from_elsewhere(running, err);
     if (options->listen != NULL)
         return weir_rpc_listen(running->server, options->listen, WEIR_ROLE_TRAINER, err);
     return weir_service_listen(running->server, options->socket_dir, options->name,
@@ -307,6 +397,8 @@ static enum weir_status bind_endpoints(struct running *running, struct weir_erro
                                      WEIR_ROLE_PLATFORM, err);
     if (status == WEIR_OK && (roles & WEIR_ROLE_TRAINER) != 0)
         status = listen_to_trainers(running, err);
+    if (status == WEIR_OK && options->remote != NULL)
+        status = listen_to_remote(running, err);
     return status;
 }
 
@@ -392,7 +484,7 @@ static enum weir_status check_options(const struct weir_service *service,
                          options->log_level);
     if (options->data_dir == NULL)
         return weir_fail(err, WEIR_INVALID, "--data-dir is missing: expected the data directory");
-    if (options->socket_dir == NULL)
+    if (options->socket_dir == NULL && options->key == NULL)
         return weir_fail(err, WEIR_INVALID,
                          "--socket-dir is missing: it says where the sockets are");
     return WEIR_OK;

@@ -28,6 +28,10 @@ struct weir_service_options {
     const char *memory;     /* --memory: BYTES of batches on their way and waiting; or NULL: any */
     const char *compress;   /* --compress: how a worker compresses batches; NULL: none */
     const char *place;      /* --place: of a worker: pool, or host, that of the trainers; or NULL */
+    const char *remote;     /* --remote: endpoint for those elsewhere who have keys; or NULL */
+    const char *key;        /* --key: pass of a process that is elsewhere itself; NULL: it is not */
+    const char *platform;   /* --platform: where the platform is, if not where its pass says */
+    const char *advertise;  /* --advertise: host by which others reach `listen` or `remote` */
 };
 
 /* Reads an option that is a number of bytes; `text` NULL: it was not given, and is `fallback`. INVALID. */
@@ -62,6 +66,8 @@ struct weir_service {
     /* Optional. Drops what is kept for speed and may hold samples or names, connects its peers and its database again,
      * and adds what it can say of other processes. Called for every `wipe`: obeys each number once. */
     void (*wipe)(void *state, const struct weir_request *request, struct msg_wiped *answer);
+    /* Optional. Hears that the keyring of its server has changed, to hand it on. */
+    void (*keys)(void *state, const struct weir_keyring *keyring);
 
     /* Optional. Checks the sections of a pipeline file that this service owns (`--check-config FILE`), remarks on
      * what is allowed there but may not be meant, a line each, and prints their effective values (`--print-config
@@ -77,7 +83,7 @@ struct weir_service {
     void (*describe)(struct weir_buf *out);
 };
 
-/* Runs until SIGTERM or SIGINT, or until the loop is stopped. Answers `health` and `wipe` by itself. Writes
+/* Runs until SIGTERM or SIGINT, or until the loop is stopped. Answers `health`, `wipe` and `keys_set` by itself. Writes
  * the readiness line "ready NAME ENDPOINT" to the log once open() succeeded. */
 int weir_service_main(const struct weir_service *service, int argc, char **argv);
 
@@ -85,6 +91,26 @@ int weir_service_main(const struct weir_service *service, int argc, char **argv)
 char *weir_service_endpoint(const char *socket_dir, const char *name) WEIR_MUST_USE;
 /* "DIR/trainer" in caller's memory: the socket directory that trainers are given. */
 char *weir_service_trainer_dir(const char *socket_dir) WEIR_MUST_USE;
+/* A peer as it is to be connected: see weir_service_connect(). */
+struct weir_service_connection {
+    const struct weir_service_options *options;
+    const char *service; /* "orchestrator", "storage", "selector" or "dispatcher" */
+    struct weir_loop *loop;
+    const struct weir_rpc_handler *handlers; /* of one-way messages, or NULL */
+    void *owner;
+    struct weir_rpc_peer **ret_peer;
+    struct weir_error *err;
+};
+/* Connects a process to a service: weir_service_connect(options, service, loop, handlers, owner, ret_peer, err). By its
+ * socket, unless the process has a pass, and so is elsewhere: then over TCP, under the key of the pass. Errors are those
+ * of weir_pass_read() and weir_rpc_connect(). */
+#define weir_service_connect(...) \
+    weir_service_connect_to(&(const struct weir_service_connection){__VA_ARGS__})
+enum weir_status weir_service_connect_to(const struct weir_service_connection *connection)
+    WEIR_MUST_USE;
+/* "DIR/keys/platform" in caller's memory: where the data directory has the platform's own pair of keys. */
+char *weir_service_pair_path(const char *data_dir) WEIR_MUST_USE;
+
 /* Listens to PLATFORM at NAME.sock, or to TRAINER at trainer/NAME.sock; makes that directory. */
 enum weir_status weir_service_listen(struct weir_rpc_server *server, const char *socket_dir,
                                      const char *name, enum weir_role role,

@@ -18,7 +18,15 @@ struct fields {
 };
 
 /* Roles, as the list calls them. */
-enum { PLATFORM = WEIR_ROLE_PLATFORM, TRAINER = WEIR_ROLE_TRAINER, PROGRAM = WEIR_ROLE_PROGRAM };
+enum {
+    PLATFORM = WEIR_ROLE_PLATFORM,
+    TRAINER = WEIR_ROLE_TRAINER,
+    PROGRAM = WEIR_ROLE_PROGRAM,
+    WORKER = WEIR_ROLE_WORKER,
+    OPERATOR = WEIR_ROLE_OPERATOR,
+    SUBMITTER = WEIR_ROLE_SUBMITTER,
+    PEOPLE = WEIR_ROLES_PEOPLE,
+};
 
 // clang-format off
 
@@ -148,17 +156,30 @@ const struct weir_message_info *weir_message_info(enum weir_message type)
     return codec != NULL ? codec->info() : NULL;
 }
 
+static const struct {
+    enum weir_role role;
+    const char *name;
+} ROLE_NAMES[] = {
+    {WEIR_ROLE_PLATFORM, "platform"}, {WEIR_ROLE_TRAINER, "trainer"},
+    {WEIR_ROLE_PROGRAM, "program"},   {WEIR_ROLE_WORKER, "worker"},
+    {WEIR_ROLE_OPERATOR, "operator"}, {WEIR_ROLE_SUBMITTER, "submitter"},
+    {WEIR_ROLE_PRIVACY, "privacy"},   {WEIR_ROLE_VIEWER, "viewer"},
+};
+
 const char *weir_role_name(enum weir_role role)
 {
-    switch (role) {
-    case WEIR_ROLE_PLATFORM:
-        return "platform";
-    case WEIR_ROLE_TRAINER:
-        return "trainer";
-    case WEIR_ROLE_PROGRAM:
-        return "program";
-    }
+    for (size_t i = 0; i < WEIR_COUNT(ROLE_NAMES); i++)
+        if (ROLE_NAMES[i].role == role)
+            return ROLE_NAMES[i].name;
     return "unknown";
+}
+
+unsigned weir_role_of_name(const char *name)
+{
+    for (size_t i = 0; i < WEIR_COUNT(ROLE_NAMES); i++)
+        if ((ROLE_NAMES[i].role & WEIR_ROLES_KEYED) != 0 && strcmp(ROLE_NAMES[i].name, name) == 0)
+            return ROLE_NAMES[i].role;
+    return 0;
 }
 
 bool weir_message_answers(enum weir_message reply, enum weir_message request)

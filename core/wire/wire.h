@@ -35,14 +35,25 @@ enum weir_message {
 #undef END
 };
 
-/* Senders of messages, a bit each. */
+/* Senders of messages, a bit each. From WORKER on they are let in by keys alone, as trainers elsewhere are. */
 enum weir_role {
-    WEIR_ROLE_PLATFORM = 1, /* the processes of the platform, and `weir` */
+    WEIR_ROLE_PLATFORM = 1, /* the processes of the platform, and `weir` beside them */
     WEIR_ROLE_TRAINER = 2,
     WEIR_ROLE_PROGRAM = 4, /* of an operator, through its pipes */
+    WEIR_ROLE_WORKER = 8,
+    WEIR_ROLE_OPERATOR = 16,
+    WEIR_ROLE_SUBMITTER = 32,
+    WEIR_ROLE_PRIVACY = 64,
+    WEIR_ROLE_VIEWER = 128,
+    /* Roles that a key may have. */
+    WEIR_ROLES_PEOPLE =
+        WEIR_ROLE_OPERATOR | WEIR_ROLE_SUBMITTER | WEIR_ROLE_PRIVACY | WEIR_ROLE_VIEWER,
+    WEIR_ROLES_KEYED = WEIR_ROLE_TRAINER | WEIR_ROLE_WORKER | WEIR_ROLES_PEOPLE,
 };
 /* "trainer", for logs and errors. */
 const char *weir_role_name(enum weir_role role);
+/* The role of that name; 0: none that a key may have. */
+unsigned weir_role_of_name(const char *name);
 
 /* Description of a message at run time. NULL for an unknown type. */
 struct weir_message_info {

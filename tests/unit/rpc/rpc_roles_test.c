@@ -108,11 +108,12 @@ static void a_trainer_is_refused_what_is_not_declared_for_it_before_it_is_decode
 static void a_refusal_names_message_role_and_endpoint(void **state)
 {
     struct fixture *fixture = *state;
-    ask(fixture, LONG_MS);
+    const struct msg_read read = {.ids = {.count = 0}};
+    weir_rpc_call(fixture->peer, MSG_read, &read, LONG_MS, on_done, fixture);
     test_loop_until(fixture->loop, &fixture->done);
     assert_int_equal(fixture->served, 0);
     assert_int_equal(fixture->err.status, WEIR_DENIED);
-    assert_non_null(strstr(fixture->err.text, "message health (0x0002) is not for a trainer to send"
+    assert_non_null(strstr(fixture->err.text, "message read (0x010d) is not for a trainer to send"
                                               ": refused at inproc://trainers"));
 }
 

@@ -173,8 +173,8 @@ static void trainers_have_a_socket_apart_that_serves_what_is_theirs(void **state
     assert_int_equal(stat(sockets, &about), 0);
     assert_int_equal(about.st_mode & 0777, 0700);
     open_client(&client, sockets, "echo");
-    assert_int_equal(weir_rpc_request(client.peer, MSG_health, &health, ANSWER_MS, MSG_health_is,
-                                      client.arena, &health, &err),
+    assert_int_equal(weir_rpc_request(client.peer, MSG_wipe, &(struct msg_wipe){0}, ANSWER_MS,
+                                      MSG_wiped, client.arena, &health, &err),
                      WEIR_DENIED);
     assert_int_equal(weir_rpc_request(client.peer, MSG_hold, &(struct msg_hold){0}, ANSWER_MS,
                                       MSG_hold_is, client.arena, &health, &err),

@@ -361,6 +361,7 @@ static bool is_sent_by(const struct weir_message_info *info, const char *word)
 
 static void every_message_names_the_roles_that_send_it(void **state)
 {
+    enum { ON_THIS_HOST = WEIR_ROLE_PLATFORM | WEIR_ROLE_TRAINER | WEIR_ROLE_PROGRAM };
     static const char *const PROCESSES[] = {"any",        "orchestrator", "storage", "selector",
                                             "dispatcher", "worker",       "weir"};
     (void)state;
@@ -372,7 +373,7 @@ static void every_message_names_the_roles_that_send_it(void **state)
             roles |= is_sent_by(info, PROCESSES[j]) ? WEIR_ROLE_PLATFORM : 0;
         print_message("%s\n", info->name);
         assert_int_not_equal(roles, 0);
-        assert_int_equal(info->roles, roles);
+        assert_int_equal(info->roles & ON_THIS_HOST, roles);
     }
     assert_string_equal(weir_role_name(WEIR_ROLE_PLATFORM), "platform");
     assert_string_equal(weir_role_name(WEIR_ROLE_TRAINER), "trainer");
