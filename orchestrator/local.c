@@ -537,7 +537,7 @@ static enum weir_status start(struct local *local, struct weir_error *err)
         .user = system->user,
         .postgres = system->postgres,
         .postgres_bin_dir = system->postgres_bin_dir,
-        .launcher = system->launcher,
+        .launching = &system->launching,
         .log_level = system->log_level,
         .has_tcp = system->listen != NULL,
         .batches_memory = system->batches_memory,

@@ -104,7 +104,7 @@ struct orchestrator_crew orchestrator_worker_crew(struct worker_programs *progra
 {
     return (struct orchestrator_crew){
         .owner = programs,
-        .launcher = programs->system->launcher,
+        .launcher = programs->system->launching.workers,
         .start = start,
         .adopt = adopt,
         .stop = stop,

@@ -13,9 +13,9 @@
 
 struct system_section {
     uint64_t trainers, gpus;
-    const char *launcher, *user, *log_level;
-    const struct weir_yaml_node *workers, *postgres, *prices, *programs, *quotas, *budgets,
-        *batches, *cache, *roots, *credentials, *metrics;
+    const char *user, *log_level;
+    const struct weir_yaml_node *launcher, *slurm, *workers, *postgres, *prices, *programs, *quotas,
+        *budgets, *batches, *cache, *roots, *credentials, *metrics;
 };
 
 static const struct cfg_key SYSTEM_KEYS[] = {
@@ -32,8 +32,10 @@ static const struct cfg_key SYSTEM_KEYS[] = {
              .doc = "NAME: how the pipeline of that name shares trainers, GPUs and workers"),
     CFG_NODE(struct system_section, budgets,
              .doc = "NAME: how much the pipeline of that name may cost; all: of all together"),
-    CFG_TEXT(struct system_section, launcher, .fallback = "local",
-             .doc = "launcher that starts workers and trainers"),
+    CFG_NODE(struct system_section, launcher,
+             .doc = "launcher of workers and trainers, local (default) or slurm; or one each: "
+                    "{workers: slurm, trainers: local}"),
+    CFG_NODE(struct system_section, slurm, .doc = "jobs of launcher slurm"),
     CFG_TEXT(struct system_section, user,
              .doc = "to run as when started as root; by default the data directory's owner"),
     CFG_TEXT(struct system_section, log_level, .fallback = "info",
@@ -215,6 +217,8 @@ static enum weir_status read_sections(struct orchestrator_system *system,
     if (status == WEIR_OK)
         status = orchestrator_workers_read(section.workers, &system->workers, err);
     if (status == WEIR_OK)
+        status = orchestrator_launching_read(section.launcher, root, &system->launching, err);
+    if (status == WEIR_OK)
         status = read_postgres(system, section.postgres, err);
     if (status == WEIR_OK) {
         status = cfg_read(ORCHESTRATOR_PRICE_KEYS, CFG_CLOSED, section.prices, "prices", NULL,
@@ -245,7 +249,6 @@ static enum weir_status read_sections(struct orchestrator_system *system,
     system->programs = section.programs;
     system->roots = section.roots;
     system->credentials = section.credentials;
-    system->launcher = section.launcher;
     system->user = section.user;
     system->log_level = section.log_level;
     return status;
@@ -292,6 +295,7 @@ void orchestrator_system_fini(struct orchestrator_system *system)
 {
     weir_yaml_free(system->document);
     weir_yaml_free(system->given);
+    orchestrator_launching_fini(&system->launching);
     system->document = NULL;
     system->given = NULL;
 }
@@ -308,6 +312,7 @@ void orchestrator_system_describe(struct weir_buf *out)
     weir_buf_append_text(out, "# The system file\n\n");
     cfg_document(SYSTEM_KEYS, out);
     orchestrator_workers_describe(out);
+    orchestrator_launching_describe(out);
     weir_buf_append_text(out, "\n## postgres\n\n");
     cfg_document(POSTGRES_KEYS, out);
     weir_buf_append_text(out, "\n## batches\n\n");

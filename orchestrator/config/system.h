@@ -8,6 +8,7 @@
 #include "orchestrator/config/budget.h"
 #include "orchestrator/config/prices.h"
 #include "orchestrator/config/workers.h"
+#include "orchestrator/launchers/launching.h"
 #include "orchestrator/sharing/quotas.h"
 
 /* Texts are borrowed from the document. */
@@ -16,7 +17,7 @@ struct orchestrator_system {
     struct weir_yaml
         *given; /* programs of the file and of the command line; NULL: of the file alone */
     struct orchestrator_workers workers;
-    const char *launcher;
+    struct launching launching; /* of workers and trainers */
     const char *user;
     const char *log_level;
     const char *postgres;         /* conninfo of a running server; NULL: a private one */

@@ -36,28 +36,40 @@ struct launcher_resources {
 };
 
 struct launcher_group {
-    const char *name;               /* unique for all time: durable before it is started */
+    const char *name;               /* unique for all time and all platforms, weir-PLATFORM-…:
+                                     * durable before it is started */
     const char *place;              /* class of machines: pool, host, trainer */
     struct launcher_resources each; /* that one process may use */
     const struct orchestrator_child *members; /* by unique names */
     size_t count;
+    bool is_gang; /* they run at the same time or not at all, and the end of one ends the others */
+};
+
+/* The platform as a launcher sees it; outlives it. */
+struct launcher_context {
+    struct weir_loop *loop;
+    struct orchestrator_supervisor *supervisor;
+    const char *data_dir; /* a launcher's own files lie in a folder of its name */
+    const void *options;  /* its own: a struct of options_size; NULL: it has none */
 };
 
 struct launcher {
     CFG_PLUGIN;
     size_t state_size; /* zeroed and owned by the caller */
 
-    /* Required. `supervisor` outlives the launcher. */
-    enum weir_status (*init)(void *state, struct orchestrator_supervisor *supervisor,
+    /* Required. NOT_FOUND when what it needs is not there. */
+    enum weir_status (*init)(void *state, const struct launcher_context *context,
                              struct weir_error *err);
-    /* Required. Takes on all members or none, and keeps each as its `restart` and `exited` ask; list() says what
-     * becomes of them. After a failure nothing of the group is there, or ever comes: the next attempt has another name.
+    /* Required. Takes on all members or none, and keeps each as its `restart` and `exited` ask, or says that it is LOST
+     * when it ends; list() says what becomes of them. After a failure nothing of the group is there, or ever comes: the next attempt has another name.
      * EXISTS when the group, or a process of one of the names, is there: nothing is started twice.
-     * LIMIT when there is not room enough for the group, ever or now, UNSUPPORTED for what it cannot see to. */
+     * LIMIT when there is not room enough for the group, ever or now, UNSUPPORTED for what it cannot see to; what is
+     * not known at once is REFUSED later. The name of a process that is over is free. */
     enum weir_status (*start)(void *state, const struct launcher_group *group,
                               struct weir_error *err);
     /* Required. Takes up a group that an earlier process has committed and may have started, or not. Starts nothing.
-     * NOT_FOUND, with a reason for a person, when there is nothing of it. */
+     * NOT_FOUND, with a reason for a person, when there is nothing of it; if that is not known at once, its processes
+     * are LOST later. All that are to be adopted are, before the loop goes on. */
     enum weir_status (*adopt)(void *state, const struct launcher_group *group,
                               struct weir_error *err);
     /* Required. Asks a process to end within `grace_ms`, then ends it, and forgets one that has ended or never will
@@ -66,6 +78,9 @@ struct launcher {
     /* Required. Fills up to `max`, returns how many there are of this launcher's. One that is not listed is LOST, or
      * ENDED if it was to be stopped. */
     size_t (*list)(const void *state, struct launcher_process *processes, size_t max);
+    /* Optional. Ends all that it has started, and calls `done` from the loop when that is under way; NULL: the
+     * supervisor ends them. */
+    void (*leave)(void *state, weir_loop_timer_fn *done, void *owner);
     /* Optional. Releases what init() took. Running processes are the supervisor's. */
     void (*fini)(void *state);
 };

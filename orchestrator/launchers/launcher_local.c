@@ -9,12 +9,12 @@ struct local {
     struct orchestrator_supervisor *supervisor;
 };
 
-static enum weir_status init(void *state, struct orchestrator_supervisor *supervisor,
+static enum weir_status init(void *state, const struct launcher_context *context,
                              struct weir_error *err)
 {
     (void)err;
     struct local *local = state;
-    local->supervisor = supervisor;
+    local->supervisor = context->supervisor;
     return WEIR_OK;
 }
 

@@ -3,7 +3,7 @@
 
 #include "core/base/bytes.h"
 
-#define LAUNCHERS(X) X(local)
+#define LAUNCHERS(X) X(local) X(slurm)
 
 #define X(name) extern const struct launcher orchestrator_launcher_##name;
 LAUNCHERS(X)

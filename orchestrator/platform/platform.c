@@ -7,7 +7,7 @@
 #include "core/rpc/rpc.h"
 #include "core/service/programs.h"
 #include "core/service/service.h"
-#include "orchestrator/launchers/launcher.h"
+#include "orchestrator/launchers/launching.h"
 #include "orchestrator/platform/datadir.h"
 #include "orchestrator/platform/jails.h"
 #include "orchestrator/platform/postgres.h"
@@ -64,8 +64,10 @@ struct orchestrator_platform {
     struct orchestrator_supervisor *supervisor;
     struct orchestrator_postgres *postgres; /* NULL: somebody else's server */
     char *conninfo;
-    const struct launcher *launcher;
-    void *launcher_state;
+    const struct launching *launching;
+    void *launchers
+        [LAUNCHERS_MAX]; /* their states, by their places in the registry; NULL: not used */
+    size_t leaving;      /* launchers that are ending what they have started */
     struct awaited_service awaited[WEIR_COUNT(SERVICES)];
     char *postgres_bin_dir; /* NULL: to be found */
     unsigned cluster_attempts;
@@ -289,14 +291,13 @@ static struct orchestrator_child child_of(const struct orchestrator_platform *pl
     };
 }
 
-typedef enum weir_status launcher_fn(void *state, const struct launcher_group *group,
-                                     struct weir_error *err);
-
-/* Hands the launcher a group of programs, to be started or adopted. */
-static enum weir_status hand_over(const struct orchestrator_platform *platform, launcher_fn *fn,
+/* Hands the launcher of their place a group of programs, to be started or adopted. */
+static enum weir_status hand_over(const struct orchestrator_platform *platform, bool is_new,
                                   const struct orchestrator_programs *programs,
                                   struct weir_error *err)
 {
+    size_t at = orchestrator_launching_at(platform->launching, programs->place);
+    const struct launcher *launcher = orchestrator_launcher_at(at);
     struct launched *launched = weir_calloc(programs->count, sizeof(*launched));
     struct orchestrator_child *members = weir_calloc(programs->count, sizeof(*members));
     for (size_t i = 0; i < programs->count; i++)
@@ -307,8 +308,10 @@ static enum weir_status hand_over(const struct orchestrator_platform *platform, 
         .each = {.cores = programs->cores},
         .members = members,
         .count = programs->count,
+        .is_gang = programs->is_gang,
     };
-    enum weir_status status = fn(platform->launcher_state, &group, err);
+    enum weir_status status = is_new ? launcher->start(platform->launchers[at], &group, err)
+                                     : launcher->adopt(platform->launchers[at], &group, err);
     for (size_t i = 0; i < programs->count; i++) {
         command_free(launched[i].argv);
         orchestrator_environment_free(launched[i].env);
@@ -525,14 +528,28 @@ static enum weir_status start_postgres(struct orchestrator_platform *platform,
     return WEIR_OK;
 }
 
-static enum weir_status choose_launcher(struct orchestrator_platform *platform, const char *name,
-                                        struct weir_error *err)
+static enum weir_status open_launcher(struct orchestrator_platform *platform, const char *place,
+                                      struct weir_error *err)
 {
-    platform->launcher = orchestrator_launcher_find(name != NULL ? name : "local");
-    if (platform->launcher == NULL)
-        return weir_fail(err, WEIR_INVALID, "launcher '%s' is unknown: there is 'local'", name);
-    platform->launcher_state = weir_calloc(1, platform->launcher->state_size);
-    return platform->launcher->init(platform->launcher_state, platform->supervisor, err);
+    size_t at = orchestrator_launching_at(platform->launching, place);
+    const struct launcher *launcher = orchestrator_launcher_at(at);
+    if (platform->launchers[at] != NULL)
+        return WEIR_OK;
+    const struct launcher_context context = {
+        .loop = platform->loop,
+        .supervisor = platform->supervisor,
+        .data_dir = platform->datadir->path,
+        .options = platform->launching->options[at],
+    };
+    platform->launchers[at] = weir_calloc(1, launcher->state_size);
+    return launcher->init(platform->launchers[at], &context, err);
+}
+
+static enum weir_status open_launchers(struct orchestrator_platform *platform,
+                                       struct weir_error *err)
+{
+    enum weir_status status = open_launcher(platform, "pool", err);
+    return status == WEIR_OK ? open_launcher(platform, "trainer", err) : status;
 }
 
 static enum weir_status start_steps(struct orchestrator_platform *platform,
@@ -550,7 +567,7 @@ static enum weir_status start_steps(struct orchestrator_platform *platform,
     orchestrator_jails_prepare(platform->datadir, options->has_tcp, &platform->jails);
     WEIR_AUTO_FREE char *log_dir = orchestrator_datadir_file(platform->datadir, "log");
     platform->supervisor = orchestrator_supervisor_new(platform->loop, log_dir);
-    status = choose_launcher(platform, options->launcher, err);
+    status = open_launchers(platform, err);
     if (status != WEIR_OK)
         return status;
     note_progress(platform, STARTED);
@@ -568,7 +585,9 @@ enum weir_status orchestrator_platform_start(struct weir_loop *loop,
 {
     WEIR_AUTO(orchestrator_platform) platform = weir_calloc(1, sizeof(*platform));
     platform->loop = loop;
+    static const struct launching LOCAL = {.workers = NULL};
     platform->events = *events;
+    platform->launching = options->launching != NULL ? options->launching : &LOCAL;
     platform->bin_dir = options->bin_dir != NULL ? weir_strdup(options->bin_dir)
                                                  : orchestrator_platform_own_directory();
     platform->postgres_bin_dir =
@@ -589,6 +608,27 @@ static void on_stopped(void *owner)
     platform->events.stopped(platform->events.owner);
 }
 
+static void on_left(void *owner)
+{
+    struct orchestrator_platform *platform = owner;
+    if (--platform->leaving == 0)
+        orchestrator_supervisor_stop_all(platform->supervisor, on_stopped, platform);
+}
+
+/* What is elsewhere is ended while there is somebody to end it. */
+static void leave_launchers(struct orchestrator_platform *platform)
+{
+    platform->leaving = 1;
+    for (size_t i = 0; i < orchestrator_launcher_count(); i++) {
+        const struct launcher *launcher = orchestrator_launcher_at(i);
+        if (platform->launchers[i] == NULL || launcher->leave == NULL)
+            continue;
+        platform->leaving++;
+        launcher->leave(platform->launchers[i], on_left, platform);
+    }
+    on_left(platform);
+}
+
 void orchestrator_platform_stop(struct orchestrator_platform *platform)
 {
     if (platform->phase == STOPPING)
@@ -597,7 +637,7 @@ void orchestrator_platform_stop(struct orchestrator_platform *platform)
     weir_loop_cancel(platform->loop, platform->poll_timer);
     weir_loop_cancel(platform->loop, platform->patience_timer);
     platform->poll_timer = platform->patience_timer = 0;
-    orchestrator_supervisor_stop_all(platform->supervisor, on_stopped, platform);
+    leave_launchers(platform);
 }
 
 void orchestrator_platform_free(struct orchestrator_platform *platform)
@@ -607,9 +647,11 @@ void orchestrator_platform_free(struct orchestrator_platform *platform)
     weir_loop_cancel(platform->loop, platform->poll_timer);
     weir_loop_cancel(platform->loop, platform->patience_timer);
     close_peers(platform);
-    if (platform->launcher_state != NULL && platform->launcher->fini != NULL)
-        platform->launcher->fini(platform->launcher_state);
-    free(platform->launcher_state);
+    for (size_t i = 0; i < orchestrator_launcher_count(); i++) {
+        if (platform->launchers[i] != NULL && orchestrator_launcher_at(i)->fini != NULL)
+            orchestrator_launcher_at(i)->fini(platform->launchers[i]);
+        free(platform->launchers[i]);
+    }
     orchestrator_supervisor_free(platform->supervisor);
     orchestrator_postgres_free(platform->postgres);
     orchestrator_datadir_close(platform->datadir);
@@ -625,26 +667,35 @@ enum weir_status orchestrator_platform_launch(struct orchestrator_platform *plat
                                               const struct orchestrator_programs *programs,
                                               struct weir_error *err)
 {
-    return hand_over(platform, platform->launcher->start, programs, err);
+    return hand_over(platform, true, programs, err);
 }
 
 enum weir_status orchestrator_platform_adopt(struct orchestrator_platform *platform,
                                              const struct orchestrator_programs *programs,
                                              struct weir_error *err)
 {
-    return hand_over(platform, platform->launcher->adopt, programs, err);
+    return hand_over(platform, false, programs, err);
 }
 
 size_t orchestrator_platform_list(const struct orchestrator_platform *platform,
                                   struct launcher_process *processes, size_t max)
 {
-    return platform->launcher->list(platform->launcher_state, processes, max);
+    size_t count = 0;
+    for (size_t i = 0; i < orchestrator_launcher_count(); i++)
+        if (platform->launchers[i] != NULL) {
+            size_t filled = count < max ? count : max;
+            count += orchestrator_launcher_at(i)->list(platform->launchers[i], processes + filled,
+                                                       max - filled);
+        }
+    return count;
 }
 
 void orchestrator_platform_end(struct orchestrator_platform *platform, const char *name,
                                int64_t grace_ms)
 {
-    platform->launcher->stop(platform->launcher_state, name, grace_ms);
+    for (size_t i = 0; i < orchestrator_launcher_count(); i++)
+        if (platform->launchers[i] != NULL) /* one that does not know it is fine */
+            orchestrator_launcher_at(i)->stop(platform->launchers[i], name, grace_ms);
 }
 
 const char *orchestrator_platform_data_dir(const struct orchestrator_platform *platform)

@@ -13,6 +13,7 @@
 #include "orchestrator/processes/supervisor.h"
 
 struct launcher_process;
+struct launching;
 
 struct orchestrator_platform_options {
     const char *data_dir;         /* made when absent */
@@ -20,11 +21,12 @@ struct orchestrator_platform_options {
     const char *bin_dir;          /* of the services; NULL: where this program lies */
     const char *postgres;         /* conninfo of a server that runs already; NULL: a private one */
     const char *postgres_bin_dir; /* NULL: the newest Postgres installed */
-    const char *launcher;         /* for workers and trainers; NULL: local */
-    const char *log_level;        /* of the children; NULL: their default */
-    bool has_tcp;                 /* trainers get batches over TCP */
-    uint64_t batches_memory;      /* of batches on their way and waiting; 0: any */
-    int64_t patience_ms;          /* with a start that comes no further; 0: a minute */
+    const struct launching
+        *launching;          /* of workers and trainers; outlives the platform; NULL: local */
+    const char *log_level;   /* of the children; NULL: their default */
+    bool has_tcp;            /* trainers get batches over TCP */
+    uint64_t batches_memory; /* of batches on their way and waiting; 0: any */
+    int64_t patience_ms;     /* with a start that comes no further; 0: a minute */
 };
 
 /* Called from the loop, never from inside a call below. */
@@ -81,8 +83,9 @@ struct orchestrator_programs {
     unsigned cores;    /* that one of them can use; 0: whatever there is */
     const struct orchestrator_program *at;
     size_t count;
+    bool is_gang; /* they run at the same time, or not at all */
 };
-/* Starts them through the launcher with --data-dir, --socket-dir and --name, and no way to Postgres. */
+/* Starts them through the launcher of their place with --data-dir, --socket-dir and --name, and no way to Postgres. */
 enum weir_status orchestrator_platform_launch(struct orchestrator_platform *platform,
                                               const struct orchestrator_programs *programs,
                                               struct weir_error *err) WEIR_MUST_USE;

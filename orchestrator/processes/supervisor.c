@@ -97,7 +97,9 @@ static struct child *child_new(struct orchestrator_supervisor *supervisor,
     child->env = copy_vector(spec->env);
     child->input = spec->input != NULL ? weir_strdup(spec->input) : NULL;
     child->directory = spec->directory != NULL ? weir_strdup(spec->directory) : NULL;
-    child->log_path = weir_format("%s/%s.log", supervisor->log_dir, spec->name);
+    child->log_path = spec->output != NULL
+                          ? weir_strdup(spec->output)
+                          : weir_format("%s/%s.log", supervisor->log_dir, spec->name);
     if (spec->identity != NULL) {
         child->identity = *spec->identity;
         child->spec.identity = &child->identity;
@@ -133,6 +135,8 @@ static enum weir_status launch(struct child *child, struct weir_error *err)
 {
     if (child->spec.before_start != NULL)
         child->spec.before_start(child->spec.owner);
+    if (child->spec.output != NULL)
+        (void)unlink(child->log_path); /* of the command before; absent is fine */
     orchestrator_log_bound(child->log_path, LOG_BYTES_MAX);
     const struct orchestrator_spawn spawn = {
         .argv = child->argv,
@@ -240,8 +244,10 @@ static void on_ended(struct child *child, int wait_status)
     bool stopped = child->state == STOPPING;
     bool restart = child->spec.restart && !stopped && !supervisor->stopping_all;
     orchestrator_wait_status_text(wait_status, child->how, sizeof(child->how));
-    weir_log(restart ? WEIR_LOG_WARN : WEIR_LOG_INFO, "process ended", "name=%s pid=%d how=\"%s\"",
-             child->name, pid, child->how);
+    weir_log(restart                      ? WEIR_LOG_WARN
+             : child->spec.output != NULL ? WEIR_LOG_DEBUG
+                                          : WEIR_LOG_INFO,
+             "process ended", "name=%s pid=%d how=\"%s\"", child->name, pid, child->how);
     child->pid = 0;
     if (restart) {
         bool killed = WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;

@@ -42,11 +42,14 @@ typedef void weir_child_exit_fn(void *owner, const struct orchestrator_child_exi
 
 /* Everything is copied. */
 struct orchestrator_child {
-    const char *name;      /* unique; its log is NAME.log */
-    char *const *argv;     /* argv[0] is a path */
-    char *const *env;      /* NULL: ours */
-    const char *input;     /* its standard input, at every start; NULL: empty */
-    const char *directory; /* NULL: ours */
+    const char *name;  /* unique; its log is NAME.log */
+    char *const *argv; /* argv[0] is a path */
+    char *const *env;  /* NULL: ours */
+    const char *input; /* its standard input, at every start; NULL: empty */
+    const char *
+        output; /* a file that is made anew at every start, in place of the log: of a command, which is
+                            * begun and ends without a word in ours; NULL: it has a log */
+    const char *directory;                        /* NULL: ours */
     const struct orchestrator_identity *identity; /* NULL: as we are */
     bool restart;                                 /* whenever it ends by itself */
     unsigned core;                /* the only one that it runs on, counted from 1; 0: any */

@@ -64,7 +64,8 @@ static void the_shipped_system_file_is_the_default(void **state)
     assert_int_equal(file.sharing.trainers, defaults.sharing.trainers);
     assert_true(orchestrator_quota_of(&file.sharing, "any").share ==
                 orchestrator_quota_of(&defaults.sharing, "any").share);
-    assert_string_equal(file.launcher, defaults.launcher);
+    assert_string_equal(file.launching.workers, defaults.launching.workers);
+    assert_string_equal(file.launching.trainers, defaults.launching.trainers);
     assert_string_equal(file.log_level, defaults.log_level);
     assert_string_equal(file.prices.currency, defaults.prices.currency);
     assert_true(file.prices.cpu_hour == defaults.prices.cpu_hour);

@@ -1,0 +1,103 @@
+/* Shell of POSIX alone: nodes have whatever shell they have. */
+#include "orchestrator/launchers/slurm_script.h"
+
+#include <stdio.h>
+
+enum { SIGNALLED = 128 };
+
+/* In single quotes, whatever it holds. */
+static void quote(const char *text, struct weir_buf *out)
+{
+    weir_buf_append_text(out, "'");
+    for (; *text != '\0'; text++)
+        if (*text == '\'')
+            weir_buf_append_text(out, "'\\''");
+        else
+            weir_buf_append(out, text, 1);
+    weir_buf_append_text(out, "'");
+}
+
+static void write_member(const struct slurm_script *script, size_t index, struct weir_buf *out)
+{
+    const struct orchestrator_child *member = &script->group->members[index];
+    WEIR_AUTO_BUF log = {0};
+    weir_buf_printf(&log, "%s/%s.log", script->log_dir, member->name);
+    weir_buf_printf(out, "%zu)\n    log=", index);
+    quote(weir_buf_text(&log), out);
+    weir_buf_append_text(out, "\n    set --");
+    for (char *const *word = member->argv; *word != NULL; word++) {
+        weir_buf_append_text(out, " ");
+        quote(*word, out);
+    }
+    weir_buf_append_text(out, "\n    ;;\n");
+}
+
+/* The first job of the name owns the folder. */
+static const char BEGIN[] =
+    "job=${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}\n"
+    "[ -d \"$folder\" ] || exit 0 # it was given up meanwhile\n"
+    "(set -C; echo \"$job\" >\"$folder/job\") 2>/dev/null\n"
+    "[ \"$(cat \"$folder/job\")\" = \"$job\" ] || exit 0 # another one of the same name was first\n";
+
+/* All processes of a job at once, or none; the first that fails ends the others. */
+static const char GANG[] =
+    "if [ -z \"${SLURM_STEP_ID:-}\" ] || [ \"$SLURM_STEP_ID\" = 4294967291 ]; then\n"
+    "    trap 'kill -TERM \"$step\" 2>/dev/null' TERM\n"
+    "    srun --kill-on-bad-exit=1 --export=ALL sh \"$folder/script\" &\n"
+    "    step=$!\n"
+    "    wait \"$step\"; code=$?\n"
+    "    while kill -0 \"$step\" 2>/dev/null; do wait \"$step\"; code=$?; done\n"
+    "    exit \"$code\"\n"
+    "fi\n";
+
+static const char RUN[] =
+    "esac\n"
+    "rm -f \"$folder/exit-$index\" # of an earlier life\n"
+    "asked=0\n"
+    "trap 'asked=1; kill -TERM \"$child\" 2>/dev/null' TERM\n"
+    "\"$@\" >>\"$log\" 2>&1 </dev/null &\n"
+    "child=$!\n"
+    "wait \"$child\"; code=$?\n"
+    "while kill -0 \"$child\" 2>/dev/null; do wait \"$child\"; code=$?; done\n"
+    "echo \"$code $asked $(uname -n)\" >\"$folder/exit-$index.new\" &&\n"
+    "    mv \"$folder/exit-$index.new\" \"$folder/exit-$index\"\n"
+    "exit \"$code\"\n";
+
+void slurm_script_write(const struct slurm_script *script, struct weir_buf *out)
+{
+    const struct launcher_group *group = script->group;
+    weir_buf_printf(out,
+                    "#!/bin/sh\n# Processes of a Weir platform (%s), which ends them itself.\n",
+                    group->name);
+    weir_buf_append_text(out, "folder=");
+    quote(script->folder, out);
+    weir_buf_append_text(out, "\n");
+    weir_buf_append_text(out, BEGIN);
+    if (group->is_gang)
+        weir_buf_append_text(out, GANG);
+    weir_buf_printf(out, "index=${%s:-0}\ncase $index in\n",
+                    group->is_gang ? "SLURM_PROCID" : "SLURM_ARRAY_TASK_ID");
+    for (size_t i = 0; i < group->count; i++)
+        write_member(script, i, out);
+    weir_buf_append_text(out, RUN);
+}
+
+bool slurm_exit_read(struct weir_bytes text, struct slurm_exit *ret_exit)
+{
+    char line[128];
+    struct slurm_exit ended = {.code = -1};
+    int asked = 0;
+    (void)snprintf(line, sizeof(line), "%.*s", (int)text.size, (const char *)text.at);
+    /* Bounded: numbers that do not fit are no exit codes, and are refused below. */
+    if (sscanf(line, "%3d %1d %63s", &ended.code, &asked, ended.host) != 3 || ended.code < 0 ||
+        ended.code > 255)
+        return false;
+    ended.was_asked = asked != 0;
+    *ret_exit = ended;
+    return true;
+}
+
+int slurm_exit_status(const struct slurm_exit *ended)
+{
+    return ended->code > SIGNALLED ? ended->code - SIGNALLED : ended->code << 8;
+}
