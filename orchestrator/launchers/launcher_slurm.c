@@ -190,7 +190,7 @@ static void add_resources(const struct slurm *slurm, const struct slurm_group *g
     if (group->each.gpus > 0)
         add_format(command, "--gres=gpu:%u", group->each.gpus);
     if (memory > 0)
-        add_format(command, "--mem=%" PRIu64 "M", (memory + MEBIBYTE - 1) / MEBIBYTE);
+        add_format(command, "--mem=%" PRIu64 "M", memory / MEBIBYTE + (memory % MEBIBYTE > 0));
     if (time_ms > 0)
         add_format(command, "--time=%" PRId64, (time_ms + 59999) / 60000); /* minutes */
 }
