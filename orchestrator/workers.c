@@ -68,6 +68,7 @@ static enum weir_status hand_over(const struct worker_programs *workers, platfor
     const struct orchestrator_programs all = {
         .group = group->name,
         .place = group->place,
+        .launcher = group->launcher,
         .cores = 1, /* a worker is one loop on one thread */
         .at = programs,
         .count = group->count,
@@ -104,7 +105,7 @@ struct orchestrator_crew orchestrator_worker_crew(struct worker_programs *progra
 {
     return (struct orchestrator_crew){
         .owner = programs,
-        .launcher = programs->system->launching.workers,
+        .launchers = {programs->system->launching.workers, programs->system->launching.trainers},
         .start = start,
         .adopt = adopt,
         .stop = stop,

@@ -4,6 +4,7 @@
  * Whoever works is known by its own beats within seconds: Slurm only says where a process is, and why it is not. */
 #include "orchestrator/launchers/launcher.h"
 
+#include "core/base/fault.h"
 #include "core/base/file.h"
 #include "core/base/lines.h"
 #include "core/base/log.h"
@@ -232,6 +233,7 @@ static enum weir_status run_sbatch(struct slurm *slurm, const struct slurm_group
     free(slurm->submitting);
     slurm->submitting = weir_strdup(group->name);
     enum weir_status status = run(slurm, "sbatch", &command, err);
+    (void)weir_fault("slurm.submitting");
     command_fini(&command);
     return status;
 }
@@ -310,6 +312,7 @@ static void on_answer(struct slurm *slurm, const struct slurm_order *order, bool
     case SLURM_SUBMIT:
         if (is_done)
             (void)slurm_job_read(weir_buf_view(text), &job); /* 0: squeue will tell */
+        (void)weir_fault("slurm.submitted");
         weir_log(job != 0 ? WEIR_LOG_INFO : WEIR_LOG_WARN,
                  job != 0 ? "handed to Slurm" : "Slurm does not take it",
                  "group=%s job=%" PRIu64 "%s%s", slurm->submitting, job,
@@ -542,9 +545,11 @@ static enum weir_status start(void *state, const struct launcher_group *group,
     enum weir_status status = slurm_jobs_check(&slurm->jobs, group, err);
     if (status == WEIR_OK)
         status = write_folder(slurm, group, err);
-    if (status == WEIR_OK)
-        slurm_jobs_add(&slurm->jobs, group, false);
-    return status;
+    if (status != WEIR_OK)
+        return status;
+    (void)weir_fault("slurm.committed"); /* only death can come between */
+    slurm_jobs_add(&slurm->jobs, group, false);
+    return WEIR_OK;
 }
 
 static const struct orchestrator_child *member_of(const struct launcher_group *group,

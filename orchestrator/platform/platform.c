@@ -291,12 +291,49 @@ static struct orchestrator_child child_of(const struct orchestrator_platform *pl
     };
 }
 
+static enum weir_status open_launcher(struct orchestrator_platform *platform, size_t at,
+                                      struct weir_error *err)
+{
+    const struct launcher *launcher = orchestrator_launcher_at(at);
+    if (platform->launchers[at] != NULL)
+        return WEIR_OK;
+    const struct launcher_context context = {
+        .loop = platform->loop,
+        .supervisor = platform->supervisor,
+        .data_dir = platform->datadir->path,
+        .options = platform->launching->options[at],
+    };
+    platform->launchers[at] = weir_calloc(1, launcher->state_size);
+    return launcher->init(platform->launchers[at], &context, err);
+}
+
+/* Place in the registry of the launcher that programs are for: that of their place, or the one that has started them
+ * before the system file named another. */
+static enum weir_status find_launcher(struct orchestrator_platform *platform,
+                                      const struct orchestrator_programs *programs, size_t *ret_at,
+                                      struct weir_error *err)
+{
+    *ret_at = orchestrator_launching_at(platform->launching, programs->place);
+    if (programs->launcher == NULL)
+        return WEIR_OK;
+    for (size_t i = 0; i < orchestrator_launcher_count(); i++)
+        if (weir_str_equal(orchestrator_launcher_at(i)->name, programs->launcher)) {
+            *ret_at = i;
+            return open_launcher(platform, i, err);
+        }
+    return weir_fail(err, WEIR_NOT_FOUND, "launcher '%s', which has started it, is unknown",
+                     programs->launcher);
+}
+
 /* Hands the launcher of their place a group of programs, to be started or adopted. */
-static enum weir_status hand_over(const struct orchestrator_platform *platform, bool is_new,
+static enum weir_status hand_over(struct orchestrator_platform *platform, bool is_new,
                                   const struct orchestrator_programs *programs,
                                   struct weir_error *err)
 {
-    size_t at = orchestrator_launching_at(platform->launching, programs->place);
+    size_t at = 0;
+    enum weir_status status = find_launcher(platform, programs, &at, err);
+    if (status != WEIR_OK)
+        return status;
     const struct launcher *launcher = orchestrator_launcher_at(at);
     struct launched *launched = weir_calloc(programs->count, sizeof(*launched));
     struct orchestrator_child *members = weir_calloc(programs->count, sizeof(*members));
@@ -310,8 +347,8 @@ static enum weir_status hand_over(const struct orchestrator_platform *platform, 
         .count = programs->count,
         .is_gang = programs->is_gang,
     };
-    enum weir_status status = is_new ? launcher->start(platform->launchers[at], &group, err)
-                                     : launcher->adopt(platform->launchers[at], &group, err);
+    status = is_new ? launcher->start(platform->launchers[at], &group, err)
+                    : launcher->adopt(platform->launchers[at], &group, err);
     for (size_t i = 0; i < programs->count; i++) {
         command_free(launched[i].argv);
         orchestrator_environment_free(launched[i].env);
@@ -528,28 +565,15 @@ static enum weir_status start_postgres(struct orchestrator_platform *platform,
     return WEIR_OK;
 }
 
-static enum weir_status open_launcher(struct orchestrator_platform *platform, const char *place,
-                                      struct weir_error *err)
-{
-    size_t at = orchestrator_launching_at(platform->launching, place);
-    const struct launcher *launcher = orchestrator_launcher_at(at);
-    if (platform->launchers[at] != NULL)
-        return WEIR_OK;
-    const struct launcher_context context = {
-        .loop = platform->loop,
-        .supervisor = platform->supervisor,
-        .data_dir = platform->datadir->path,
-        .options = platform->launching->options[at],
-    };
-    platform->launchers[at] = weir_calloc(1, launcher->state_size);
-    return launcher->init(platform->launchers[at], &context, err);
-}
-
 static enum weir_status open_launchers(struct orchestrator_platform *platform,
                                        struct weir_error *err)
 {
-    enum weir_status status = open_launcher(platform, "pool", err);
-    return status == WEIR_OK ? open_launcher(platform, "trainer", err) : status;
+    const struct launching *launching = platform->launching;
+    enum weir_status status =
+        open_launcher(platform, orchestrator_launching_at(launching, "pool"), err);
+    return status == WEIR_OK
+               ? open_launcher(platform, orchestrator_launching_at(launching, "trainer"), err)
+               : status;
 }
 
 static enum weir_status start_steps(struct orchestrator_platform *platform,

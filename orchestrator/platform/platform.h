@@ -78,9 +78,10 @@ struct orchestrator_program {
 };
 /* Programs that are started at once, or not at all: the group of a launcher (orchestrator/launchers/launcher.h). */
 struct orchestrator_programs {
-    const char *group; /* unique for all time */
-    const char *place; /* class of machines: pool, host, trainer */
-    unsigned cores;    /* that one of them can use; 0: whatever there is */
+    const char *group;    /* unique for all time */
+    const char *place;    /* class of machines: pool, host, trainer */
+    const char *launcher; /* NULL: that of the place */
+    unsigned cores;       /* that one of them can use; 0: whatever there is */
     const struct orchestrator_program *at;
     size_t count;
     bool is_gang; /* they run at the same time, or not at all */

@@ -3,18 +3,20 @@
 #define ORCHESTRATOR_POOL_CREW_H
 
 #include "orchestrator/launchers/launcher.h"
+#include "orchestrator/pool/members.h"
 
 /* Workers that are started at once. */
 struct crew_group {
     const char *name;  /* unique for all time, on all platforms */
     const char *place; /* pool, host */
+    const char *launcher;
     const char *const *names;
     size_t count;
 };
 
 struct orchestrator_crew {
     void *owner;
-    const char *launcher; /* its name */
+    const char *launchers[POOL_PLACES]; /* their names */
     /* As those of a launcher (orchestrator/launchers/launcher.h). */
     enum weir_status (*start)(void *owner, const struct crew_group *group, struct weir_error *err);
     enum weir_status (*adopt)(void *owner, const struct crew_group *group, struct weir_error *err);

@@ -24,6 +24,7 @@ enum pool_state {
 enum {
     POOL_MEMBERS_MAX = 2 * ORCHESTRATOR_WORKERS_MAX, /* those included that are to end */
     POOL_NAME_SIZE = 32,
+    POOL_LAUNCHER_SIZE = 16,
     POOL_WHY_SIZE = WEIR_ERROR_TEXT_MAX,
 };
 
@@ -31,9 +32,10 @@ struct pool_member {
     enum pool_place place;
     uint32_t number;
     enum pool_state state;
-    int64_t group;    /* what it was started in; 0: its launcher is not to be asked for it yet */
-    int64_t since_ms; /* of the state, by the clock of the loop; of an earlier process: 0 */
-    int64_t since_us; /* … by the calendar */
+    int64_t group; /* what it was started in; 0: its launcher is not to be asked for it yet */
+    char launcher[POOL_LAUNCHER_SIZE]; /* that the group was given to */
+    int64_t since_ms;        /* of the state, by the clock of the loop; of an earlier process: 0 */
+    int64_t since_us;        /* … by the calendar */
     char why[POOL_WHY_SIZE]; /* of its state, for a person */
 };
 

@@ -2,6 +2,7 @@
 #include "orchestrator/pool/plan.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static void enter(struct pool_member *member, const struct pool_view *view, enum pool_state state,
                   const char *why)
@@ -40,8 +41,22 @@ static void watch(struct pool_member *member, const struct pool_view *view,
         miss(member, view, sight);
     else if (sight->state == LAUNCHER_RUNNING && member->state == POOL_STARTING)
         enter(member, view, POOL_RUNNING, "");
-    else if (sight->state == LAUNCHER_PENDING && member->state == POOL_RUNNING)
+    else if (sight->state == LAUNCHER_PENDING &&
+             (member->state == POOL_RUNNING ||
+              (sight->reason[0] != '\0' && strcmp(member->why, sight->reason) != 0)))
         enter(member, view, POOL_STARTING, sight->reason);
+}
+
+/* Returns true when the member is to go: somebody has named another launcher since. */
+static bool leave_launcher(struct pool_member *member, const struct pool_view *view)
+{
+    char why[64];
+    if (member->group == 0 || strcmp(member->launcher, view->launchers[member->place]) == 0)
+        return false;
+    (void)snprintf(why, sizeof(why), "its launcher, %s, is no longer that of its place",
+                   member->launcher);
+    enter(member, view, POOL_ENDING, why);
+    return true;
 }
 
 static void drain(struct pool_member *member, const struct pool_view *view,
@@ -61,7 +76,8 @@ static bool step(struct pool_member *member, const struct pool_view *view,
     switch (member->state) {
     case POOL_STARTING:
     case POOL_RUNNING:
-        watch(member, view, sight);
+        if (!leave_launcher(member, view))
+            watch(member, view, sight);
         return true;
     case POOL_REFUSED:
     case POOL_LOST:
@@ -178,6 +194,7 @@ static void gather_group(const struct pool_view *view, enum pool_place place,
         member->since_ms = view->now_ms;
         member->since_us = view->now_us;
         member->group = members->groups = group;
+        (void)snprintf(member->launcher, sizeof(member->launcher), "%s", view->launchers[place]);
     }
 }
 

@@ -23,10 +23,11 @@ struct pool_view {
     uint32_t max[POOL_PLACES];       /* of processes, those included that are to end */
     int64_t now_ms, now_us;          /* of the loop, and of the calendar */
     const struct pool_sight *sights; /* one for each member, in their order */
+    const char *launchers[POOL_PLACES];
 };
 
 /* Moves all members on. Those that are to be started are POOL_STARTING in a new group, one for each place: the numbers
- * above the former `groups`. */
+ * above the former `groups`. Those of a launcher that is no longer that of their place are ended. */
 void orchestrator_pool_plan(const struct pool_view *view, struct pool_members *members);
 
 #endif

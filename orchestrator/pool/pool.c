@@ -112,6 +112,7 @@ static void gather(const struct pool *pool, int64_t number, struct gathered *gat
         orchestrator_pool_name(member, gathered->names[at]);
         gathered->at[at] = gathered->names[at];
         gathered->group.place = ORCHESTRATOR_POOL_PLACES[member->place];
+        gathered->group.launcher = member->launcher;
     }
 }
 
@@ -186,6 +187,24 @@ static enum weir_status tell_resizes(struct step *step, struct weir_error *err)
     return status;
 }
 
+/* A worker that its launcher tries in vain again and again is told of once, until there is another reason. */
+static bool is_news(const struct pool_member *member, const struct pool_members *before)
+{
+    const struct pool_member *was = orchestrator_pool_find(before, member->place, member->number);
+    return (member->state == POOL_REFUSED || member->state == POOL_LOST) && was != NULL &&
+           was->state != member->state && strcmp(was->why, member->why) != 0;
+}
+
+static enum weir_status tell_losses(struct step *step, struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; status == WEIR_OK && i < step->members.count; i++)
+        if (is_news(&step->members.at[i], &step->pool->durable))
+            status = orchestrator_pool_tell_lost(step->pool->context, &step->members.at[i],
+                                                 ++step->standing.resizes, err);
+    return status;
+}
+
 /* Points of a resize, for tests. */
 static void die_if_told(const struct step *step, const char *point)
 {
@@ -200,10 +219,11 @@ static enum weir_status effect_step(void *subject, const void *what, struct weir
     const struct pool *pool = step->pool;
     die_if_told(step, "pool.resizing");
     enum weir_status status = tell_resizes(step, err);
-    return status == WEIR_OK
-               ? orchestrator_pool_note(pool->context, pool->crew.launcher, &step->standing,
-                                        &pool->durable, &step->members, err)
-               : status;
+    if (status == WEIR_OK)
+        status = tell_losses(step, err);
+    return status == WEIR_OK ? orchestrator_pool_note(pool->context, &step->standing,
+                                                      &pool->durable, &step->members, err)
+                             : status;
 }
 
 /* Plans, commits, acts. Nothing has changed unless the status is OK. */
@@ -219,6 +239,7 @@ static enum weir_status take_step(struct pool *pool, struct step *step,
         .now_ms = weir_loop_now_ms(pool->context->loop),
         .now_us = orchestrator_now_us(pool->context),
         .sights = sights,
+        .launchers = {pool->crew.launchers[POOL_PLACE_POOL], pool->crew.launchers[POOL_PLACE_HOST]},
     };
     step->pool = pool;
     step->members = pool->members;
@@ -470,7 +491,6 @@ struct pool_shown orchestrator_pool_shown(const struct pool *pool)
         .bounds = &pool->bounds,
         .standing = &pool->standing,
         .members = &pool->members,
-        .launcher = pool->crew.launcher,
         .advice = &pool->advice,
     };
 }

@@ -39,7 +39,6 @@ struct pool_shown {
     const struct orchestrator_workers *bounds;
     const struct pool_standing *standing;
     const struct pool_members *members;
-    const char *launcher;
     const struct msg_pool_is *advice; /* newest of the dispatcher; empty before the first */
 };
 struct pool_shown orchestrator_pool_shown(const struct pool *pool);

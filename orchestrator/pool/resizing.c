@@ -1,4 +1,4 @@
-/* pool_resized: from, to, why, each job's numbers, and the sizes beside the one that was taken. */
+/* pool_resized: from, to, why, each job's numbers, and the sizes beside the one that was taken. worker_lost: why. */
 #include "orchestrator/pool/resizing.h"
 
 #include "orchestrator/context/events.h"
@@ -98,21 +98,41 @@ static const char *why_of(const struct pool_resizing *resizing)
     return advice->why.at[most];
 }
 
+/* Puts the event, in the place of the oldest one of the pool. */
+static enum weir_status put(struct context *context, const char *event, int64_t number,
+                            json_t *body, struct weir_error *err)
+{
+    char key[40];
+    (void)snprintf(key, sizeof(key), "pool/%" PRId64, number);
+    const struct event_about about = {.key = key, .event = event};
+    enum weir_status status = orchestrator_event_put(context, &about, body, err);
+    return status == WEIR_OK ? DB_RUN(context->db, Q_pool_event_drop, NULL, err, DB_I64(number),
+                                      DB_I64(POOL_EVENTS_KEPT))
+                             : status;
+}
+
 enum weir_status orchestrator_pool_tell(struct context *context,
                                         const struct pool_resizing *resizing,
                                         struct weir_error *err)
 {
-    char key[40];
-    (void)snprintf(key, sizeof(key), "pool_resized/%" PRId64, resizing->number);
-    const struct event_about about = {.key = key, .event = "pool_resized"};
     bool is_measured = resizing->place == POOL_PLACE_POOL;
     json_t *body = JSON_FIELDS(
         JSON_TEXT("place", ORCHESTRATOR_POOL_PLACES[resizing->place]),
         JSON_NUMBER("from", resizing->from), JSON_NUMBER("to", resizing->to),
         JSON_TEXT("why", why_of(resizing)), JSON_NEW("jobs", jobs_json(resizing->advice)),
         JSON_NEW("alternatives", is_measured ? alternatives_json(resizing) : json_array()));
-    enum weir_status status = orchestrator_event_put(context, &about, body, err);
-    return status == WEIR_OK ? DB_RUN(context->db, Q_pool_event_drop, NULL, err,
-                                      DB_I64(resizing->number), DB_I64(POOL_RESIZES_KEPT))
-                             : status;
+    return put(context, "pool_resized", resizing->number, body, err);
+}
+
+enum weir_status orchestrator_pool_tell_lost(struct context *context,
+                                             const struct pool_member *member, int64_t number,
+                                             struct weir_error *err)
+{
+    char name[POOL_NAME_SIZE];
+    orchestrator_pool_name(member, name);
+    json_t *body = JSON_FIELDS(
+        JSON_TEXT("worker", name), JSON_TEXT("place", ORCHESTRATOR_POOL_PLACES[member->place]),
+        JSON_TEXT("launcher", member->launcher),
+        JSON_TEXT("state", ORCHESTRATOR_POOL_STATES[member->state]), JSON_TEXT("why", member->why));
+    return put(context, "worker_lost", number, body, err);
 }

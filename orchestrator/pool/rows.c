@@ -34,6 +34,8 @@ static enum weir_status read_member(const struct weir_rows *rows, size_t row,
         .since_us = weir_rows_i64(rows, row, "since_us"),
     };
     (void)snprintf(member->why, sizeof(member->why), "%s", weir_rows_text(rows, row, "why"));
+    (void)snprintf(member->launcher, sizeof(member->launcher), "%s",
+                   weir_rows_text(rows, row, "launcher"));
     if (member->place < POOL_PLACES && member->state < POOL_STATES)
         return WEIR_OK;
     return weir_fail(err, WEIR_CORRUPT, "pool_worker: found place '%s' and state '%s'", place,
@@ -96,17 +98,17 @@ bool orchestrator_pool_same_members(const struct pool_members *members,
     return is_same;
 }
 
-static enum weir_status note_member(const struct context *context, const char *launcher,
-                                    const struct pool_member *member, struct weir_error *err)
+static enum weir_status note_member(const struct context *context, const struct pool_member *member,
+                                    struct weir_error *err)
 {
     return DB_RUN(context->db, Q_pool_worker_note, NULL, err,
                   DB_TEXT(ORCHESTRATOR_POOL_PLACES[member->place]), DB_I64(member->number),
-                  DB_TEXT(launcher), DB_I64(member->group),
+                  DB_TEXT(member->launcher), DB_I64(member->group),
                   DB_TEXT(ORCHESTRATOR_POOL_STATES[member->state]), DB_I64(member->since_us),
                   DB_TEXT(member->why));
 }
 
-static enum weir_status note_members(const struct context *context, const char *launcher,
+static enum weir_status note_members(const struct context *context,
                                      const struct pool_members *before,
                                      const struct pool_members *members, struct weir_error *err)
 {
@@ -123,12 +125,12 @@ static enum weir_status note_members(const struct context *context, const char *
         const struct pool_member *was =
             orchestrator_pool_find(before, member->place, member->number);
         if (was == NULL || !is_same_member(member, was))
-            status = note_member(context, launcher, member, err);
+            status = note_member(context, member, err);
     }
     return status;
 }
 
-enum weir_status orchestrator_pool_note(const struct context *context, const char *launcher,
+enum weir_status orchestrator_pool_note(const struct context *context,
                                         const struct pool_standing *standing,
                                         const struct pool_members *before,
                                         const struct pool_members *members, struct weir_error *err)
@@ -137,5 +139,5 @@ enum weir_status orchestrator_pool_note(const struct context *context, const cha
                                      DB_I64(standing->resizes), DB_I64(standing->wanted),
                                      DB_I64(standing->targets[POOL_PLACE_POOL]),
                                      DB_I64(standing->targets[POOL_PLACE_HOST]));
-    return status == WEIR_OK ? note_members(context, launcher, before, members, err) : status;
+    return status == WEIR_OK ? note_members(context, before, members, err) : status;
 }

@@ -22,8 +22,8 @@ enum weir_status orchestrator_pool_load(const struct context *context, uint32_t 
 bool orchestrator_pool_same(const struct pool_standing *standing, const struct pool_standing *as);
 bool orchestrator_pool_same_members(const struct pool_members *members,
                                     const struct pool_members *as);
-/* Inside a transaction: writes what differs from what there is. `launcher` has, or gets, all of them. */
-enum weir_status orchestrator_pool_note(const struct context *context, const char *launcher,
+/* Inside a transaction: writes what differs from what there is. */
+enum weir_status orchestrator_pool_note(const struct context *context,
                                         const struct pool_standing *standing,
                                         const struct pool_members *before,
                                         const struct pool_members *members,

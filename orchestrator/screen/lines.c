@@ -342,6 +342,13 @@ static void pool_resized(const json_t *event, struct weir_buf *out)
     }
 }
 
+static void worker_lost(const json_t *event, struct weir_buf *out)
+{
+    bool is_refused = strcmp(text_of(event, "state"), "refused") == 0;
+    weir_buf_printf(out, "%s (%s) is %s: %s", text_of(event, "worker"), text_of(event, "launcher"),
+                    is_refused ? "not started" : "lost, and started again", text_of(event, "why"));
+}
+
 static const struct {
     const char *event;
     void (*line)(const json_t *event, struct weir_buf *out);
@@ -372,6 +379,7 @@ static const struct {
     {"pipeline_resumed", pipeline_resumed},
     {"pipeline_removed", pipeline_removed},
     {"pool_resized", pool_resized},
+    {"worker_lost", worker_lost},
     {"dry_run", dry_run},
     {"error", error},
 };

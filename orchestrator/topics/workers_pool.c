@@ -4,13 +4,13 @@
 
 #include "orchestrator/values/json_object.h"
 
-static json_t *member_json(const struct pool_shown *shown, const struct pool_member *member)
+static json_t *member_json(const struct pool_member *member)
 {
     char name[POOL_NAME_SIZE];
     orchestrator_pool_name(member, name);
     return JSON_FIELDS(JSON_TEXT("worker", name),
                        JSON_TEXT("place", ORCHESTRATOR_POOL_PLACES[member->place]),
-                       JSON_TEXT("launcher", shown->launcher),
+                       JSON_TEXT("launcher", member->launcher),
                        JSON_TEXT("state", ORCHESTRATOR_POOL_STATES[member->state]),
                        JSON_TIME("since", member->since_us),
                        JSON_TEXT_OR_NULL("why", member->why[0] != '\0' ? member->why : NULL));
@@ -24,7 +24,7 @@ json_t *orchestrator_topic_pool_json(const struct topics *topics)
     const struct pool_standing *standing = shown.standing;
     json_t *members = json_array();
     for (size_t i = 0; i < shown.members->count; i++)
-        json_array_append_new(members, member_json(&shown, &shown.members->at[i]));
+        json_array_append_new(members, member_json(&shown.members->at[i]));
     return JSON_FIELDS(JSON_NUMBER("min", shown.bounds->min), JSON_NUMBER("max", shown.bounds->max),
                        JSON_NUMBER("host_max", shown.bounds->host_max),
                        JSON_NEW("set", standing->wanted == POOL_AUTO

@@ -18,6 +18,7 @@ struct world {
     struct pool_members members;
     struct pool_sight sights[POOL_MEMBERS_MAX];
     int64_t now_ms;
+    const char *launcher;
 };
 
 static const struct pool_sight RUNS = {.state = LAUNCHER_RUNNING, .reason = ""};
@@ -31,6 +32,7 @@ static void plan(struct world *world, uint32_t workers)
         .now_ms = world->now_ms,
         .now_us = world->now_ms * 1000,
         .sights = world->sights,
+        .launchers = {world->launcher, world->launcher},
     };
     orchestrator_pool_plan(&view, &world->members);
     for (size_t i = 0; i < world->members.count; i++)
@@ -40,7 +42,7 @@ static void plan(struct world *world, uint32_t workers)
 static struct world *begin(uint32_t workers)
 {
     static struct world world;
-    world = (struct world){.now_ms = 1000};
+    world = (struct world){.now_ms = 1000, .launcher = "local"};
     plan(&world, workers);
     plan(&world, workers); /* they run */
     return &world;
@@ -66,7 +68,7 @@ static const char *text_of(const struct world *world)
 static void workers_are_started_together_and_run_once_they_are_seen(void **state)
 {
     (void)state;
-    struct world world = {.now_ms = 1000};
+    struct world world = {.now_ms = 1000, .launcher = "local"};
     plan(&world, 2);
     assert_string_equal(text_of(&world), "worker-1 starting 1, worker-2 starting 1");
     plan(&world, 2);
@@ -190,7 +192,7 @@ static void there_are_never_more_processes_than_may_be(void **state)
 static void workers_beside_the_trainers_have_names_and_groups_of_their_own(void **state)
 {
     (void)state;
-    struct world world = {.now_ms = 1000};
+    struct world world = {.now_ms = 1000, .launcher = "local"};
     const struct pool_view view = {
         .targets = {1, 2}, .max = {MAX, MAX}, .now_ms = 1000, .sights = world.sights};
     orchestrator_pool_plan(&view, &world.members);
@@ -216,7 +218,7 @@ static void whatever_happens_there_are_as_many_as_wanted_once_it_is_calm(void **
     for (uint64_t seed = 1; seed <= 300; seed++) {
         struct weir_rng rng;
         weir_rng_init(&rng, seed);
-        struct world world = {.now_ms = 1000};
+        struct world world = {.now_ms = 1000, .launcher = "local"};
         for (int round = 0; round < 60; round++) {
             for (size_t i = 0; i < world.members.count; i++) {
                 if (weir_rng_below(&rng, 4) == 0)

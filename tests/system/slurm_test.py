@@ -1,0 +1,226 @@
+"""Workers on the nodes of a real Slurm: three network namespaces, each with a slurmd. Whoever dies, the models are those of a run
+that nobody disturbed, and every audit is clean; and what Slurm does with a job is said in words."""
+
+import json
+import signal
+import sys
+
+import slurmlab
+from weirlab import (DEADLINE_S, Lab, assert_clean_audits, await_that, binaries, child, faulty, outcome, run_tests, serve,
+                     served)
+
+WORKERS = 2
+
+
+def new_lab(epochs=20, slurm="", workers=f"{{min: {WORKERS}, max: {WORKERS}}}"):
+    lab = Lab(samples=1200, every=600, epochs=epochs)
+    lab.pipeline.write_text(lab.pipeline.read_text().replace("seed: 1, start_from", "seed: 1, digests: true, start_from"))
+    lab.system = lab.folder / "system.yaml"
+    lab.system.write_text(f"workers: {workers}\nlauncher: {{workers: slurm, trainers: local}}\nslurm: {{memory: 200MiB{slurm}}}\n")
+    return lab
+
+
+def on_slurm(lab):
+    return served(lab, "--system", str(lab.system))
+
+
+def members(lab):
+    return json.loads(lab.weir("workers", "--json"))["pool"]["members"]
+
+
+def await_running(lab, count=WORKERS):
+    await_that(lambda: [m["state"] for m in members(lab)] == ["running"] * count, lambda: members(lab), pause_s=0.1)
+
+
+def await_why(lab, words):
+    """Until a worker's state is explained in these words."""
+    return await_that(lambda: next((m for m in members(lab) if words in (m["why"] or "")), None), lambda: members(lab), pause_s=0.1)
+
+
+def jobs(cluster, *states):
+    """Its jobs that are in one of the states, as squeue gives them: (name, id, state, node)."""
+    return [job for job in cluster.jobs() if job[2] in states]
+
+
+def running(cluster):
+    return jobs(cluster, "RUNNING")
+
+
+def await_jobs(cluster, count):
+    """Until exactly so many run, and no other is there."""
+    await_that(lambda: len(running(cluster)) == count and len(jobs(cluster, "PENDING", "COMPLETING")) == 0,
+               lambda: (count, cluster.jobs()), pause_s=0.1)
+    return running(cluster)
+
+
+def finish(lab):
+    return [json.loads(line) for line in lab.weir("watch", "lab", "--json").splitlines()]
+
+
+def await_trainer(lab):
+    await_that(lambda: list(lab.data_dir.glob("runs/*/checkpoint")))
+
+
+def assert_as_without(lab, events):
+    assert_clean_audits(events)
+    quiet = lab.run(data_dir=lab.folder / "quiet").finish()
+    assert outcome(events) == outcome(quiet.events), (outcome(events), outcome(quiet.events))
+
+
+def assert_nothing_left(cluster, lab):
+    """No job of the platform's is alive, and no folder of one is left."""
+    alive = [job for job in cluster.jobs() if job[2] in ("RUNNING", "PENDING")]
+    assert not alive and not list(lab.data_dir.glob("slurm/weir-*")), (alive, list(lab.data_dir.glob("slurm/*")))
+
+
+def test_workers_run_on_two_nodes_and_a_node_that_dies_costs_nothing(cluster):
+    lab = new_lab(epochs=150)
+    with on_slurm(lab):
+        await_running(lab)
+        nodes = [job[3] for job in await_jobs(cluster, WORKERS)]
+        assert len(set(nodes)) == WORKERS, nodes
+        lab.weir("submit", str(lab.pipeline))
+        await_trainer(lab)
+        cluster.kill_node(nodes[0])
+        assert_as_without(lab, finish(lab))
+        await_that(lambda: len(running(cluster)) == WORKERS and nodes[0] not in [job[3] for job in running(cluster)],
+                   cluster.jobs, pause_s=0.5)  # on another node, once Slurm knows
+        await_running(lab)
+    assert_nothing_left(cluster, lab)
+    cluster.start_node(nodes[0])
+    cluster.await_nodes(3)
+    lab.remove()
+
+
+def test_an_orchestrator_that_was_killed_adopts_what_it_had_started(cluster):
+    lab = new_lab(epochs=150)
+    server = serve(lab, "--system", str(lab.system))
+    await_running(lab)
+    before = await_jobs(cluster, WORKERS)
+    lab.weir("submit", str(lab.pipeline))
+    await_trainer(lab)
+    server.kill()
+    server.communicate(timeout=DEADLINE_S)
+    with on_slurm(lab):
+        await_running(lab)
+        assert await_jobs(cluster, WORKERS) == before, (before, cluster.jobs())
+        assert_as_without(lab, finish(lab))
+        assert running(cluster) == before, (before, cluster.jobs())
+    assert_nothing_left(cluster, lab)
+    lab.remove()
+
+
+def test_a_crash_between_commit_sbatch_and_its_answer_leaves_one_job_of_each_name(cluster):
+    for point in ("committed", "submitting", "submitted"):
+        lab = new_lab()
+        with faulty(f"slurm.{point}=!1"):
+            server = child.start([binaries() / "orchestrator", "serve", "--data-dir", lab.data_dir, "--system", lab.system])
+        server.communicate(timeout=DEADLINE_S)
+        assert server.returncode == -signal.SIGKILL, (point, server.returncode)
+        with on_slurm(lab):
+            await_running(lab)
+            found = await_jobs(cluster, WORKERS)
+            assert len({job[0] for job in found}) == 1, (point, found)
+        assert_nothing_left(cluster, lab)
+        lab.remove()
+
+
+def test_nothing_changes_while_slurmctld_is_away(cluster):
+    lab = new_lab(epochs=60)
+    with on_slurm(lab):
+        await_running(lab)
+        before = await_jobs(cluster, WORKERS)
+        cluster.stop_controller()
+        log = lab.data_dir / "log"
+        lab.weir("submit", str(lab.pipeline))
+        assert_as_without(lab, finish(lab))
+        assert [m["state"] for m in members(lab)] == ["running"] * WORKERS, members(lab)
+        cluster.start_controller()
+        cluster.await_nodes(3)
+        assert await_jobs(cluster, WORKERS) == before, (before, cluster.jobs(), log)
+        await_running(lab)
+    assert_nothing_left(cluster, lab)
+    lab.remove()
+
+
+def test_a_job_that_a_person_cancels_is_replaced_and_that_is_said(cluster):
+    lab = new_lab()
+    with on_slurm(lab):
+        await_running(lab)
+        victim = await_jobs(cluster, WORKERS)[0]
+        cluster.run("scancel", victim[1])
+        await_why(lab, "somebody cancelled it in Slurm")
+        after = await_jobs(cluster, WORKERS)
+        assert victim not in after and len({job[0] for job in after}) == 2, (victim, after)
+        await_running(lab)
+    assert_nothing_left(cluster, lab)
+    lab.remove()
+
+
+def test_one_that_is_put_back_into_the_queue_is_the_same_worker(cluster):
+    lab = new_lab()
+    with on_slurm(lab):
+        await_running(lab)
+        first, second = await_jobs(cluster, WORKERS)
+        cluster.run("scontrol", "requeue", first[1])
+        await_why(lab, "in Slurm")
+        await_running(lab)
+        after = await_jobs(cluster, WORKERS)
+        assert {job[1] for job in after} == {first[1], second[1]}, (first, second, after)
+        assert {m["group"] for m in members(lab)} == {1} if "group" in members(lab)[0] else True
+    assert_nothing_left(cluster, lab)
+    lab.remove()
+
+
+def test_one_that_is_preempted_comes_back(cluster):
+    lab = new_lab()
+    with on_slurm(lab):
+        await_running(lab)
+        before = await_jobs(cluster, WORKERS)
+        urgent = cluster.run("sbatch", "--parsable", "--partition=urgent", "--nodes=3", "--exclusive", "--output=/dev/null",
+                             "--wrap=sleep 1000").strip()
+        await_why(lab, "in Slurm")
+        await_that(lambda: all(job[1] == urgent for job in running(cluster)), cluster.jobs, pause_s=0.2)
+        cluster.run("scancel", urgent)
+        await_running(lab)
+        after = await_jobs(cluster, WORKERS)
+        assert {job[1] for job in after} == {job[1] for job in before}, (before, after)
+    assert_nothing_left(cluster, lab)
+    lab.remove()
+
+
+def test_what_slurm_refuses_is_said_in_its_words(cluster):
+    for slurm, words in ((", partition: nowhere", "invalid partition specified: nowhere"),
+                         (", constraint: quantum", "Invalid feature specification"),
+                         (", partition: brief, time: 2h", "PartitionTimeLimit")):
+        lab = new_lab(slurm=slurm)
+        with on_slurm(lab):
+            member = await_why(lab, words)
+            assert member["launcher"] == "slurm", member
+        assert_nothing_left(cluster, lab)
+        lab.remove()
+
+
+def test_a_smaller_pool_ends_workers_politely(cluster):
+    lab = new_lab(workers="{min: 1, max: 3}")
+    with on_slurm(lab):
+        lab.weir("workers", "set", "3")
+        await_running(lab, 3)
+        lab.weir("workers", "set", "1")
+        await_running(lab, 1)
+        await_jobs(cluster, 1)
+        ended = [job[2] for job in cluster.jobs() if job[2] != "RUNNING"]
+        assert ended.count("COMPLETED") >= 2, cluster.jobs()  # their own exit, not Slurm's
+        for number in (2, 3):
+            assert '"stopping" signal=Terminated' in (lab.data_dir / "log" / f"worker-{number}.log").read_text()
+    assert_nothing_left(cluster, lab)
+    lab.remove()
+
+
+def main():
+    slurmlab.skip_without()
+    with slurmlab.slurm() as cluster:
+        run_tests(globals(), cluster, wanted=sys.argv[1:])
+
+
+main()
