@@ -63,6 +63,8 @@ ANSWERED(doctor_request, doctor_is, examine(owner, asked, arena, answer, err))
 
 /* ---- others ---- */
 
+/* What is in a bucket is answered when it has come; what can be written to memory that the reader lends, or has come
+ * from a bucket just now, at once; all else from threads. */
 static void on_read(void *owner, struct weir_request *request)
 {
     struct storage *storage = owner;
@@ -70,12 +72,17 @@ static void on_read(void *owner, struct weir_request *request)
     struct weir_frames frames = {.count = 0};
     struct weir_error err;
     const struct msg_read *asked = request->message;
+    bool is_lent = storage_rows_are_lent(&asked->ids);
     enum weir_status status;
 
-    if (storage_rows_are_lent(&asked->ids))
-        status = storage_lent_read(storage->lent, asked, request->arena, &message, &frames, &err);
-    else if (storage_read_later(storage->late_reads, request))
+    if (!is_lent && storage_read_later(storage->late_reads, request))
         return;
+    if (!is_lent && asked->loan.size == 0 && !storage_reads_objects(&storage->store, &asked->ids)) {
+        storage_read_queue_add(storage->read_queue, request);
+        return;
+    }
+    if (is_lent)
+        status = storage_lent_read(storage->lent, asked, request->arena, &message, &frames, &err);
     else
         status = storage_read(&storage->serving, asked, request->arena, &message, &frames, &err);
     weir_rpc_answer(request, status, MSG_read_is, &message, &frames, &err);

@@ -2,6 +2,7 @@
 #include "storage/storage.h"
 
 #include "core/base/clock.h"
+#include "core/base/host.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "storage/chunks/chunk_merge.h"
@@ -244,8 +245,10 @@ static void open_rooms(struct storage *storage, struct weir_rpc_server *server)
                                         .from = &storage->from,
                                         .sums = storage->sums,
                                         .leases = storage->leases,
-                                        .borrowed = weir_borrowed_new(store->loop)};
+                                        .borrowed = weir_borrowed_new(store->loop),
+                                        .host = weir_host_id()};
     storage->late_reads = storage_late_reads_new(&storage->serving);
+    storage->read_queue = storage_read_queue_new(&storage->serving);
     storage->replays = storage_replays_new(store);
     storage->pushes = storage_pushes_new(storage_scanner_tools(storage->scanner));
     storage->lent = storage_lent_rows_new(store, storage->leases);
@@ -306,6 +309,7 @@ void storage_close(void *state)
     storage_pushes_free(storage->pushes);
     storage_replays_free(storage->replays);
     storage_late_reads_free(storage->late_reads);
+    storage_read_queue_free(storage->read_queue);
     weir_borrowed_free(storage->serving.borrowed);
     storage_leases_free(storage->leases);
     storage_sums_free(storage->sums);

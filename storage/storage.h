@@ -8,6 +8,7 @@
 #include "storage/push/lent_rows.h"
 #include "storage/push/push.h"
 #include "storage/reading/late_reads.h"
+#include "storage/reading/read_queue.h"
 #include "storage/removal.h"
 
 struct storage {
@@ -19,6 +20,7 @@ struct storage {
     struct use_leases *leases;
     struct serving serving;
     struct late_reads *late_reads;
+    struct read_queue *read_queue;
     struct replays *replays;
     struct pushes *pushes;
     struct lent_rows *lent;

@@ -41,7 +41,7 @@ static void on_found(void *owner, uint32_t number, const struct located *found)
                                                   .length = found->length};
 }
 
-static bool may_be_remote(const struct store *store, const struct weir_u64s *ids)
+bool storage_reads_objects(const struct store *store, const struct weir_u64s *ids)
 {
     uint32_t last = 0;
 
@@ -173,7 +173,7 @@ bool storage_read_later(struct late_reads *reads, struct weir_request *request)
     size_t id_count, count;
 
     if (ids.count > READ_IDS_MAX || storage_ready(store, &err) != WEIR_OK ||
-        !may_be_remote(store, &ids))
+        !storage_reads_objects(store, &ids))
         return false;
     if (is_waiting(reads, &request->route))
         return true;

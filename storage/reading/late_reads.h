@@ -16,6 +16,8 @@ struct late_reads;
 struct late_reads *storage_late_reads_new(const struct serving *serving);
 /* Frees the reads; requests that wait are not answered. */
 void storage_late_reads_free(struct late_reads *reads);
+/* True when some of the samples are in a bucket. */
+bool storage_reads_objects(const struct store *store, const struct weir_u64s *ids);
 /* False when everything that is asked for can be read now; else answers the request later. */
 bool storage_read_later(struct late_reads *reads, struct weir_request *request);
 

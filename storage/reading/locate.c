@@ -94,6 +94,7 @@ enum weir_status storage_locate(const struct serving *serving, const struct msg_
         .label_width = answer.values.width,
         .value_type = answer.values.type,
         .label_values = answer.values.all,
+        .host = serving->host,
     };
     return status;
 }

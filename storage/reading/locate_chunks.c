@@ -258,6 +258,7 @@ static void tell(struct answer *answer, struct weir_arena *arena, struct msg_loc
     ret->inodes = files.inodes;
     ret->sizes = files.sizes;
     ret->mtimes = files.mtimes;
+    ret->host = answer->serving->host;
     weir_buf_reserve(&answer->columns, 1); /* a frame that is empty has memory, too */
     weir_frames_give(frames, answer->columns.at, answer->columns.size);
 }

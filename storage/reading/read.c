@@ -1,28 +1,14 @@
 /* The bytes of samples, for whoever cannot reach the files. */
-#include "storage/reading/serve.h"
+#include "storage/reading/reading.h"
 #include "storage/reading/use_leases.h"
-#include "storage/records/gather.h"
 
+#include "core/base/clock.h"
+#include "core/base/crc32c.h"
 #include "core/base/fault.h"
 #include "core/base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* The answer in the making: for a prefix of the requested ids. */
-struct reading {
-    struct sums *sums;
-    size_t count; /* ids in the answer */
-    uint32_t *states;
-    uint64_t *lengths;
-    int64_t *labels;
-    uint64_t *places; /* of the samples in the payload */
-    uint64_t bytes;   /* of the payload */
-    uint64_t room;    /* what it should keep to */
-    struct gather_range *ranges;
-    size_t range_count;
-    struct answer_values values;
-};
 
 static void open_reading(struct reading *reading, struct weir_arena *arena, size_t count)
 {
@@ -129,13 +115,19 @@ static void place_ranges(struct reading *reading, uint8_t *payload)
     reading->range_count = kept;
 }
 
+/* Returns how many bytes of `payload` are of samples, once all ranges are read that can be. */
+static size_t settle(struct reading *reading, uint8_t *payload)
+{
+    return is_complete(reading) ? reading->bytes : close_gaps(reading, payload);
+}
+
 /* Returns how many bytes of `payload` are of samples. */
 static size_t read_payload(const struct gather_from *from, struct reading *reading,
                            uint8_t *payload)
 {
     place_ranges(reading, payload);
     storage_gather(from, reading->ranges, reading->range_count);
-    return is_complete(reading) ? reading->bytes : close_gaps(reading, payload);
+    return settle(reading, payload);
 }
 
 /* Into the loan if the samples fit, else into a frame. Returns how many bytes of the loan hold them. */
@@ -155,28 +147,12 @@ static uint64_t deliver(const struct gather_from *from, struct reading *reading,
     return 0;
 }
 
-/* Finds the samples and cuts the answer to `loan`, if there is one. */
-static enum weir_status plan(struct store *store, const struct weir_u64s *ids,
-                             const struct weir_loan *loan, struct weir_arena *arena,
-                             struct reading *reading, struct weir_error *err)
-{
-    enum weir_status status;
-
-    open_reading(reading, arena, ids->count);
-    reading->room =
-        loan->at != NULL && loan->size < READ_ANSWER_BYTES ? loan->size : READ_ANSWER_BYTES;
-    status = storage_find_all(store, ids, arena, add, reading, err);
-    return status == WEIR_OK ? cut(reading, ids, err) : status;
-}
-
-enum weir_status storage_read(const struct serving *serving, const struct msg_read *asked,
-                              struct weir_arena *arena, struct msg_read_is *answer,
-                              struct weir_frames *frames, struct weir_error *err)
+/* Finds the samples, and cuts the answer to `room` bytes. */
+static enum weir_status plan(const struct serving *serving, const struct msg_read *asked,
+                             uint64_t room, struct weir_arena *arena, struct reading *reading,
+                             struct weir_error *err)
 {
     struct weir_u64s ids = asked->ids;
-    struct weir_loan loan = {.at = NULL};
-    struct reading reading;
-    uint64_t written = 0;
     enum weir_status status = storage_ready(serving->store, err);
 
     if (status != WEIR_OK)
@@ -184,10 +160,41 @@ enum weir_status storage_read(const struct serving *serving, const struct msg_re
     if (ids.count > READ_IDS_MAX)
         return weir_fail(err, WEIR_LIMIT, "read.ids: found %zu, expected at most %d", ids.count,
                          READ_IDS_MAX);
-    reading.sums = serving->sums;
-    ids.count = storage_answer_values_open(serving->store, &asked->ids, arena, &reading.values);
-    (void)weir_loan_claim(serving->borrowed, asked->loan, &loan);
-    status = plan(serving->store, &ids, &loan, arena, &reading, err);
+    reading->sums = serving->sums;
+    ids.count = storage_answer_values_open(serving->store, &asked->ids, arena, &reading->values);
+    open_reading(reading, arena, ids.count);
+    reading->room = room;
+    reading->epoch = storage_leases_epoch(serving->leases);
+    status = storage_find_all(serving->store, &ids, arena, add, reading, err);
+    return status == WEIR_OK ? cut(reading, &ids, err) : status;
+}
+
+static struct msg_read_is tell(const struct reading *reading, const struct msg_read *asked)
+{
+    return (struct msg_read_is){
+        .epoch = reading->epoch,
+        .states = {reading->states, reading->count},
+        .lengths = {reading->lengths, reading->count},
+        .labels = {reading->labels, reading->count},
+        .ids = {asked->ids.at, reading->count},
+        .label_width = reading->values.width,
+        .value_type = reading->values.type,
+        .label_values = {reading->values.at, reading->count * reading->values.row_bytes},
+    };
+}
+
+enum weir_status storage_read(const struct serving *serving, const struct msg_read *asked,
+                              struct weir_arena *arena, struct msg_read_is *answer,
+                              struct weir_frames *frames, struct weir_error *err)
+{
+    struct weir_loan loan = {.at = NULL};
+    struct reading reading;
+    uint64_t written = 0, room = READ_ANSWER_BYTES;
+    enum weir_status status;
+
+    if (weir_loan_claim(serving->borrowed, asked->loan, &loan) && loan.size < room)
+        room = loan.size;
+    status = plan(serving, asked, room, arena, &reading, err);
     if (status == WEIR_OK)
         written = deliver(serving->from, &reading, &loan, frames);
     if (written > 0 && weir_fault("storage.read.loan"))
@@ -195,16 +202,80 @@ enum weir_status storage_read(const struct serving *serving, const struct msg_re
     weir_loan_end(&loan, status == WEIR_OK && written > 0);
     if (status != WEIR_OK)
         return status;
-    *answer = (struct msg_read_is){
-        .epoch = storage_leases_epoch(serving->leases),
-        .states = {reading.states, reading.count},
-        .lengths = {reading.lengths, reading.count},
-        .labels = {reading.labels, reading.count},
-        .ids = {asked->ids.at, reading.count},
-        .label_width = reading.values.width,
-        .value_type = reading.values.type,
-        .label_values = {reading.values.at, reading.count * reading.values.row_bytes},
-        .written = written,
-    };
+    *answer = tell(&reading, asked);
+    answer->written = written;
     return WEIR_OK;
+}
+
+/* ---- on a thread ---- */
+
+enum weir_status storage_reading_plan(const struct serving *serving, const struct msg_read *asked,
+                                      struct weir_arena *arena, struct reading *reading,
+                                      struct weir_error *err)
+{
+    enum weir_status status = plan(serving, asked, READ_ANSWER_BYTES, arena, reading, err);
+
+    if (status != WEIR_OK)
+        return status;
+    reading->payload = weir_aligned_alloc(reading->bytes);
+    reading->record_sums = weir_arena_alloc(arena, (reading->count + 1) * sizeof(uint32_t));
+    place_ranges(reading, reading->payload);
+    storage_gather_prepare(serving->from, reading->ranges, reading->range_count, arena);
+    return WEIR_OK;
+}
+
+static void sum_records(struct reading *reading)
+{
+    const uint8_t *at = reading->payload;
+
+    for (size_t i = 0; i < reading->count; i++) {
+        bool is_live = reading->states[i] == WEIR_SAMPLE_LIVE;
+
+        reading->record_sums[i] = is_live ? weir_crc32c(weir_bytes(at, reading->lengths[i])) : 0;
+        at += reading->lengths[i];
+    }
+}
+
+static void compress(struct reading *reading, enum weir_compression how)
+{
+    int64_t begun_ns = weir_now_ns();
+
+    reading->packed =
+        weir_compress(how, weir_bytes(reading->payload, reading->size), &reading->packed_size);
+    reading->compress_ns = weir_now_ns() - begun_ns;
+    reading->compression = reading->packed != NULL ? how : WEIR_COMPRESSION_NONE;
+}
+
+void storage_reading_do(struct reading *reading, const struct storage_secret *secret, bool sums,
+                        enum weir_compression how)
+{
+    storage_gather_apart(secret, reading->ranges, reading->range_count);
+    reading->size = settle(reading, reading->payload);
+    if (sums)
+        sum_records(reading);
+    else
+        compress(reading, how);
+}
+
+void storage_reading_tell(struct reading *reading, const struct msg_read *asked,
+                          struct msg_read_is *answer, struct weir_frames *frames)
+{
+    *answer = tell(reading, asked);
+    answer->compression = reading->compression;
+    answer->compress_ns = reading->compress_ns;
+    if (asked->sums) {
+        answer->sums = (struct weir_u32s){reading->record_sums, reading->count};
+    } else if (reading->packed != NULL) {
+        answer->expanded = reading->size;
+        weir_frames_give(frames, WEIR_TAKE(reading->packed), reading->packed_size);
+    } else {
+        weir_frames_give(frames, WEIR_TAKE(reading->payload), reading->size);
+    }
+}
+
+void storage_reading_end(struct reading *reading)
+{
+    free(reading->payload);
+    free(reading->packed);
+    *reading = (struct reading){0};
 }

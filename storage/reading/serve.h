@@ -25,6 +25,7 @@ struct serving {
     struct sums *sums;
     const struct use_leases *leases;
     struct weir_borrowed *borrowed; /* memory of readers */
+    uint64_t host;                  /* core/base/host.h */
 };
 
 /* columns.c */

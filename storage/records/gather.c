@@ -72,16 +72,11 @@ static void do_run(int fd, const struct run *run, struct gather_range *ranges, i
         ranges[i].is_read = read_range(fd, &ranges[i]);
 }
 
-/* All ranges are of one file. Returns how many of them are read. */
-static size_t read_file(const struct gather_from *from, struct gather_range *ranges, size_t count,
-                        int flags)
+static void read_open(int fd, struct gather_range *ranges, size_t count, int flags)
 {
-    const struct stored_file *file = ranges[0].file;
-    int fd = storage_open_files_get(from->files, ranges[0].dataset, file);
     struct run run;
-    size_t done = 0;
 
-    for (size_t i = 0; fd >= 0 && i < count; i += run.range_count) {
+    for (size_t i = 0; i < count; i += run.range_count) {
         for (run.range_count = 0; i < count && ranges[i].is_read; i++)
             continue;
         if (i == count)
@@ -89,13 +84,53 @@ static size_t read_file(const struct gather_from *from, struct gather_range *ran
         plan_run(&run, ranges + i, count - i);
         do_run(fd, &run, ranges + i, flags);
     }
+}
+
+static size_t count_read(const struct gather_range *ranges, size_t count)
+{
+    size_t done = 0;
+
     for (size_t i = 0; i < count; i++)
         done += ranges[i].is_read;
-    if (done == 0 || storage_open_files_check(from->files, fd, file, from->secret))
-        return done;
+    return done;
+}
+
+static void forget_read(struct gather_range *ranges, size_t count)
+{
     for (size_t i = 0; i < count; i++)
         ranges[i].is_read = false;
+}
+
+/* All ranges are of one file. Returns how many of them are read. */
+static size_t read_file(const struct gather_from *from, struct gather_range *ranges, size_t count,
+                        int flags)
+{
+    const struct stored_file *file = ranges[0].file;
+    int fd = storage_open_files_get(from->files, ranges[0].dataset, file);
+    size_t done;
+
+    if (fd >= 0)
+        read_open(fd, ranges, count, flags);
+    done = count_read(ranges, count);
+    if (done == 0 || storage_open_files_check(from->files, fd, file, from->secret))
+        return done;
+    forget_read(ranges, count);
     return 0;
+}
+
+/* The same, with nothing that others have: the file is opened for it. */
+static void read_file_apart(const struct storage_secret *secret, struct gather_range *ranges,
+                            size_t count)
+{
+    const struct stored_file *file = ranges[0].file;
+    WEIR_AUTO_FD int fd = storage_file_open(ranges[0].path, file);
+
+    if (fd < 0)
+        return;
+    read_open(fd, ranges, count, RWF_NOWAIT);
+    read_open(fd, ranges, count, 0);
+    if (!storage_file_is_as_indexed(fd, file, secret))
+        forget_read(ranges, count);
 }
 
 /* All ranges are of one object. */
@@ -115,17 +150,30 @@ static size_t read_object(const struct gather_from *from, struct gather_range *r
     return done;
 }
 
+/* Returns where the ranges end that are of the same file as the first. */
+static size_t end_of_file(const struct gather_range *ranges, size_t first, size_t count)
+{
+    size_t end = first + 1;
+
+    while (end < count && ranges[end].file == ranges[first].file)
+        end++;
+    return end;
+}
+
+static bool is_remote(const struct gather_range *range)
+{
+    return range->dataset->declaration->is_remote;
+}
+
 static size_t read_all(const struct gather_from *from, struct gather_range *ranges, size_t count,
                        int flags)
 {
     size_t done = 0, end;
 
     for (size_t first = 0; first < count; first = end) {
-        for (end = first + 1; end < count && ranges[end].file == ranges[first].file; end++)
-            continue;
-        done += ranges[first].dataset->declaration->is_remote
-                    ? read_object(from, ranges + first, end - first)
-                    : read_file(from, ranges + first, end - first, flags);
+        end = end_of_file(ranges, first, count);
+        done += is_remote(&ranges[first]) ? read_object(from, ranges + first, end - first)
+                                          : read_file(from, ranges + first, end - first, flags);
     }
     return done;
 }
@@ -134,4 +182,44 @@ void storage_gather(const struct gather_from *from, struct gather_range *ranges,
 {
     if (read_all(from, ranges, count, RWF_NOWAIT) < count)
         (void)read_all(from, ranges, count, 0);
+}
+
+static const char *path_of(const struct gather_range *range, struct weir_arena *arena)
+{
+    const struct dataset *dataset = range->dataset;
+
+    if (range->file->path == NULL)
+        return NULL;
+    return weir_arena_format(arena, "%s/%s",
+                             dataset->declaration->is_copied ? dataset->copies : dataset->root,
+                             range->file->path);
+}
+
+void storage_gather_prepare(const struct gather_from *from, struct gather_range *ranges,
+                            size_t count, struct weir_arena *arena)
+{
+    size_t end;
+
+    for (size_t first = 0; first < count; first = end) {
+        end = end_of_file(ranges, first, count);
+        if (is_remote(&ranges[first])) {
+            (void)read_object(from, ranges + first, end - first);
+            continue;
+        }
+        ranges[first].path = path_of(&ranges[first], arena);
+        for (size_t i = first + 1; i < end; i++)
+            ranges[i].path = ranges[first].path;
+    }
+}
+
+void storage_gather_apart(const struct storage_secret *secret, struct gather_range *ranges,
+                          size_t count)
+{
+    size_t end;
+
+    for (size_t first = 0; first < count; first = end) {
+        end = end_of_file(ranges, first, count);
+        if (ranges[first].path != NULL)
+            read_file_apart(secret, ranges + first, end - first);
+    }
 }

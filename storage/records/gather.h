@@ -4,12 +4,14 @@
 #ifndef WEIR_STORAGE_GATHER_H
 #define WEIR_STORAGE_GATHER_H
 
+#include "core/base/memory.h"
 #include "storage/records/open_files.h"
 
 struct gather_range {
     const struct dataset *dataset;
     const struct stored_file *file;
     uint64_t offset, length;
+    const char *path; /* of the file, for storage_gather_apart() */
     uint8_t *to;
     uint32_t number; /* the caller's */
     bool is_read;    /* set: `to` holds the bytes that were indexed */
@@ -25,5 +27,11 @@ struct gather_from {
 };
 /* Best in the order of files, and of offsets in each; any order is read. */
 void storage_gather(const struct gather_from *from, struct gather_range *ranges, size_t count);
+/* The same in two steps. On the loop's thread: reads what is of objects, and names the files of the rest, in `arena`. */
+void storage_gather_prepare(const struct gather_from *from, struct gather_range *ranges,
+                            size_t count, struct weir_arena *arena);
+/* On any thread, of ranges that nobody else has, and whose files are copies: reads that rest. */
+void storage_gather_apart(const struct storage_secret *secret, struct gather_range *ranges,
+                          size_t count);
 
 #endif

@@ -95,23 +95,27 @@ static struct open_file *add(struct open_files *files, const struct stored_file 
 
 /* The path may lead to another file by now, which must not be kept as this one.
  * O_NONBLOCK: a fifo that took the file's place must not hang the service. */
-static int open_path(struct open_files *files, const struct dataset *dataset,
-                     const struct stored_file *file)
+int storage_file_open(const char *path, const struct stored_file *file)
 {
     struct stat found;
-    int fd;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
-    weir_buf_clear(&files->path);
-    weir_buf_append_text(&files->path,
-                         dataset->declaration->is_copied ? dataset->copies : dataset->root);
-    weir_buf_append(&files->path, "/", 1);
-    weir_buf_append_text(&files->path, file->path);
-    fd = open(weir_buf_text(&files->path), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0 ||
         (fstat(fd, &found) == 0 && found.st_ino == file->inode && found.st_dev == file->device))
         return fd;
     close(fd);
     return -1;
+}
+
+static int open_path(struct open_files *files, const struct dataset *dataset,
+                     const struct stored_file *file)
+{
+    weir_buf_clear(&files->path);
+    weir_buf_append_text(&files->path,
+                         dataset->declaration->is_copied ? dataset->copies : dataset->root);
+    weir_buf_append(&files->path, "/", 1);
+    weir_buf_append_text(&files->path, file->path);
+    return storage_file_open(weir_buf_text(&files->path), file);
 }
 
 int storage_open_files_get(struct open_files *files, const struct dataset *dataset,
@@ -127,8 +131,8 @@ int storage_open_files_get(struct open_files *files, const struct dataset *datas
     return slot->fd;
 }
 
-static bool is_as_indexed(int fd, const struct stored_file *file,
-                          const struct storage_secret *secret)
+bool storage_file_is_as_indexed(int fd, const struct stored_file *file,
+                                const struct storage_secret *secret)
 {
     struct stat now;
 
@@ -145,7 +149,7 @@ bool storage_open_files_check(struct open_files *files, int fd, const struct sto
 {
     struct open_file *slot;
 
-    if (is_as_indexed(fd, file, secret))
+    if (storage_file_is_as_indexed(fd, file, secret))
         return true;
     slot = find(files, file);
     if (slot != NULL)

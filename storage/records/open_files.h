@@ -26,4 +26,10 @@ int storage_open_files_get(struct open_files *files, const struct dataset *datas
 bool storage_open_files_check(struct open_files *files, int fd, const struct stored_file *file,
                               const struct storage_secret *secret);
 
+/* For threads of their own, without a cache: opens the file at an absolute path; -1 as above. The caller's. */
+int storage_file_open(const char *path, const struct stored_file *file);
+/* What storage_open_files_check() asks. */
+bool storage_file_is_as_indexed(int fd, const struct stored_file *file,
+                                const struct storage_secret *secret);
+
 #endif

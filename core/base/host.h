@@ -1,0 +1,12 @@
+/* The host that a process runs on. */
+#ifndef WEIR_BASE_HOST_H
+#define WEIR_BASE_HOST_H
+
+#include <stdint.h>
+
+/* Returns a number that processes share when the same kernel runs them, since it was booted: to them, and to no others,
+ * device and inode numbers name the same files. Never 0. Drawn anew each time where the kernel does not say: then
+ * nobody shares it. */
+uint64_t weir_host_id(void);
+
+#endif

@@ -1,0 +1,209 @@
+/* Reads on threads: see read_queue.h. */
+#include "storage/reading/read_queue.h"
+
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+#include "core/loop/work.h"
+#include "storage/reading/reading.h"
+#include "storage/reading/use_leases.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct queued_read {
+    struct read_queue *queue;
+    struct weir_rpc_server *server;
+    struct weir_route route;
+    struct weir_arena *arena;
+    struct msg_read asked; /* in `arena` */
+    int64_t begun_ns;
+    struct reading reading;
+    struct weir_work *work; /* NULL: it waits */
+    unsigned plans;
+};
+
+struct read_queue {
+    const struct serving *serving;
+    struct queued_read *at[READS_WAITING_MAX]; /* in the order in which they came */
+    size_t count, running;
+};
+
+/* ---- who is next ---- */
+
+static bool is_same_asker(const struct weir_route *a, const struct weir_route *b)
+{
+    return a->listener == b->listener && a->identity_size == b->identity_size &&
+           memcmp(a->identity, b->identity, a->identity_size) == 0;
+}
+
+static size_t running_of(const struct read_queue *queue, const struct weir_route *asker)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < queue->count; i++)
+        count += queue->at[i]->work != NULL && is_same_asker(&queue->at[i]->route, asker);
+    return count;
+}
+
+/* Returns the oldest read of whoever has the fewest under way; NULL: none waits. */
+static struct queued_read *next_of(const struct read_queue *queue)
+{
+    struct queued_read *next = NULL;
+    size_t fewest = SIZE_MAX;
+
+    for (size_t i = 0; i < queue->count && fewest > 0; i++) {
+        struct queued_read *read = queue->at[i];
+        size_t running = read->work == NULL ? running_of(queue, &read->route) : SIZE_MAX;
+
+        if (running < fewest) {
+            fewest = running;
+            next = read;
+        }
+    }
+    return next;
+}
+
+/* ---- one read ---- */
+
+static void run(struct weir_work *work, void *owner)
+{
+    struct queued_read *read = owner;
+
+    (void)work;
+    storage_reading_do(&read->reading, read->queue->serving->from->secret, read->asked.sums,
+                       read->asked.compression);
+}
+
+static void end(struct queued_read *read)
+{
+    struct read_queue *queue = read->queue;
+    size_t at = 0;
+
+    while (queue->at[at] != read)
+        at++;
+    memmove(&queue->at[at], &queue->at[at + 1],
+            (--queue->count - at) * sizeof(struct queued_read *));
+    storage_reading_end(&read->reading);
+    weir_arena_free(read->arena);
+    free(read);
+}
+
+static void answer(struct queued_read *read)
+{
+    struct msg_read_is message;
+    struct weir_frames frames = {.count = 0};
+
+    storage_reading_tell(&read->reading, &read->asked, &message, &frames);
+    message.spent_ns = weir_now_ns() - read->begun_ns;
+    weir_rpc_reply(read->server, &read->route, MSG_read_is, &message, &frames);
+    end(read);
+}
+
+static void start_next(struct read_queue *queue);
+
+static void on_done(void *owner)
+{
+    struct queued_read *read = owner;
+    struct read_queue *queue = read->queue;
+
+    read->work = NULL;
+    queue->running--;
+    if (read->reading.epoch == storage_leases_epoch(queue->serving->leases))
+        answer(read);
+    else
+        storage_reading_end(&read->reading); /* some of it may be erased: it is planned again */
+    start_next(queue);
+}
+
+static enum weir_status start(struct queued_read *read, struct weir_error *err)
+{
+    struct read_queue *queue = read->queue;
+    enum weir_status status;
+
+    if (read->plans++ == READS_REPLANNED_MAX)
+        return weir_fail(err, WEIR_UNAVAILABLE, "erasures came while it was read, %u times",
+                         READS_REPLANNED_MAX);
+    status = storage_reading_plan(queue->serving, &read->asked, read->arena, &read->reading, err);
+    if (status == WEIR_OK)
+        status = weir_work_start(queue->serving->store->loop, run, on_done, read, &read->work, err);
+    queue->running += status == WEIR_OK;
+    return status;
+}
+
+static void start_next(struct read_queue *queue)
+{
+    struct queued_read *next;
+    struct weir_error err;
+
+    while (queue->running < READ_THREADS && (next = next_of(queue)) != NULL) {
+        if (start(next, &err) == WEIR_OK)
+            continue;
+        weir_rpc_refuse(next->server, &next->route, &err);
+        end(next);
+    }
+}
+
+/* ---- all ---- */
+
+static bool is_waiting(const struct read_queue *queue, const struct weir_route *route)
+{
+    for (size_t i = 0; i < queue->count; i++) {
+        const struct weir_route *other = &queue->at[i]->route;
+
+        if (other->request == route->request && is_same_asker(other, route))
+            return true;
+    }
+    return false;
+}
+
+static void refuse(const struct weir_request *request)
+{
+    struct weir_error err;
+
+    weir_fail(&err, WEIR_UNAVAILABLE, "%d reads wait already", READS_WAITING_MAX);
+    weir_rpc_refuse(request->server, &request->route, &err);
+}
+
+void storage_read_queue_add(struct read_queue *queue, const struct weir_request *request)
+{
+    const struct msg_read *asked = request->message;
+    struct queued_read *read;
+
+    if (is_waiting(queue, &request->route))
+        return;
+    if (queue->count == READS_WAITING_MAX) {
+        refuse(request);
+        return;
+    }
+    read = weir_calloc(1, sizeof(*read));
+    *read = (struct queued_read){.queue = queue,
+                                 .server = request->server,
+                                 .route = request->route,
+                                 .arena = weir_arena_new(),
+                                 .asked = *asked,
+                                 .begun_ns = weir_now_ns()};
+    read->asked.ids.at =
+        weir_arena_copy(read->arena, asked->ids.at, asked->ids.count * sizeof(uint64_t));
+    read->asked.loan = weir_bytes(NULL, 0);
+    queue->at[queue->count++] = read;
+    start_next(queue);
+}
+
+struct read_queue *storage_read_queue_new(const struct serving *serving)
+{
+    struct read_queue *queue = weir_calloc(1, sizeof(*queue));
+
+    queue->serving = serving;
+    return queue;
+}
+
+void storage_read_queue_free(struct read_queue *queue)
+{
+    if (queue == NULL)
+        return;
+    while (queue->count > 0) {
+        weir_work_stop(queue->at[queue->count - 1]->work);
+        end(queue->at[queue->count - 1]);
+    }
+    free(queue);
+}
