@@ -73,6 +73,17 @@ const char *preprocess_batch_maker_reason(const struct batch_maker *maker)
     return maker->reason;
 }
 
+bool preprocess_batch_maker_sees(struct batch_maker *maker, const struct file_about *about)
+{
+    return preprocess_files_check(maker->files, about);
+}
+
+bool preprocess_batch_maker_needs_sums(const struct batch_maker *maker,
+                                       const struct file_about *about)
+{
+    return preprocess_files_is_elsewhere(maker->files, about);
+}
+
 void preprocess_batch_maker_forget_files(struct batch_maker *maker)
 {
     preprocess_files_forget(maker->files);
@@ -172,6 +183,24 @@ static void note_file(struct batch_maker *maker, const struct batch_request *req
         maker->mappings[file] = *mapping;
 }
 
+/* Takes bytes back out of `out` that are not those of the sample, as a file system that is shared with another host may
+ * show them. */
+static enum weir_status compare(struct batch_maker *maker, const struct batch_request *request,
+                                const struct located_sample *sample, struct weir_buf *out,
+                                struct weir_error *err)
+{
+    const struct file_about *about = &request->located->files[sample->file];
+    struct weir_bytes bytes =
+        weir_bytes(out->at + out->size - sample->length, (size_t)sample->length);
+    if (!preprocess_files_is_elsewhere(maker->files, about) ||
+        preprocess_record_sums_agree(request->sums, sample->id, bytes))
+        return WEIR_OK;
+    maker->has_read.mismatches += preprocess_record_sums_has(request->sums, sample->id);
+    out->size -= sample->length;
+    return weir_fail(err, WEIR_STALE, "%s: sample %lu is not what storage has there", about->path,
+                     sample->id);
+}
+
 /* A file that is not the one located may be so again once it is located again, and is storage's to read
  * after that; one that cannot be opened is so at once. */
 static enum weir_status read_file(struct batch_maker *maker, const struct batch_request *request,
@@ -180,6 +209,8 @@ static enum weir_status read_file(struct batch_maker *maker, const struct batch_
 {
     struct file_range range = range_of(request->located, sample);
     enum weir_status status = preprocess_files_read(maker->files, &range, out, err);
+    if (status == WEIR_OK)
+        status = compare(maker, request, sample, out, err);
     if (status == WEIR_OK)
         note_file(maker, request, sample->file);
     if (status == WEIR_OK || (status == WEIR_STALE && request->located->tries == 0))

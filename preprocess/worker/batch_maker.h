@@ -10,6 +10,7 @@
 #include "preprocess/worker/flow.h"
 #include "preprocess/worker/kept_rows.h"
 #include "preprocess/worker/located.h"
+#include "preprocess/worker/record_sums.h"
 
 enum {
     BATCH_MAKER_PATH_MAX = 200,
@@ -31,6 +32,7 @@ struct batch_request {
     struct preprocess_plan *plan;
     const struct located *located;
     struct fetched *fetched;        /* samples of it that storage read */
+    const struct record_sums *sums; /* of its samples in files of another host */
     const struct worker_flow *flow; /* knows what was erased since */
     uint64_t batch;
     struct batch_loan *loan; /* memory of the consumer; NULL: none */
@@ -56,11 +58,17 @@ const struct kept_rows *preprocess_batch_maker_kept(const struct batch_maker *ma
 struct batch_maker_read {
     uint64_t bytes;
     int64_t ns;
+    uint64_t mismatches; /* records in files of another host that were not what storage has */
 };
 struct batch_maker_read preprocess_batch_maker_read(const struct batch_maker *maker);
 /* Returns the first sample of the newest batch that failed, with its place (the end of a long path) and the reason; ""
  * when none did. */
 const char *preprocess_batch_maker_reason(const struct batch_maker *maker);
+/* True when the file can be opened here, and is the one described. */
+bool preprocess_batch_maker_sees(struct batch_maker *maker, const struct file_about *about);
+/* True when the file was described on another host. */
+bool preprocess_batch_maker_needs_sums(const struct batch_maker *maker,
+                                       const struct file_about *about);
 /* Files are opened and checked again. */
 void preprocess_batch_maker_forget_files(struct batch_maker *maker);
 /* Nothing of the batches made so far is left: neither rows nor reasons. */

@@ -2,6 +2,8 @@
 #include "preprocess/worker/files.h"
 
 #include "core/base/file.h"
+#include "core/base/hash.h"
+#include "core/base/host.h"
 #include "core/base/memory.h"
 
 #include <errno.h>
@@ -17,6 +19,7 @@ struct open_file {
     int fd; /* -1: the slot is free */
     uint64_t device, inode, size;
     int64_t mtime_ns;
+    uint64_t path;    /* its hash, of a file that was described on another host; else 0 */
     uint64_t used;    /* when, by the cache's own clock */
     uint64_t checked; /* in which batch */
     struct mapping mapping;
@@ -28,12 +31,14 @@ struct files {
     uint64_t clock;
     uint64_t batch;
     uint64_t mapped;     /* bytes, of all slots */
+    uint64_t host;       /* this one */
     uint8_t hint[HINTS]; /* by inode: the slot where such a one was found last */
 };
 
 struct files *preprocess_files_new(void)
 {
     struct files *files = weir_calloc(1, sizeof(*files));
+    files->host = weir_host_id();
     for (size_t i = 0; i < FILES_OPEN_MAX; i++)
         files->slot[i].fd = -1;
     return files;
@@ -67,19 +72,34 @@ void preprocess_files_free(struct files *files)
     free(files);
 }
 
-static bool is_same(const struct open_file *slot, const struct file_about *about)
+bool preprocess_files_is_elsewhere(const struct files *files, const struct file_about *about)
 {
-    return slot->fd >= 0 && slot->device == about->device && slot->inode == about->inode &&
-           slot->size == about->size && (about->mtime_ns == 0 || slot->mtime_ns == about->mtime_ns);
+    return about->host != 0 && about->host != files->host;
+}
+
+/* Returns what tells a file of another host from others; 0 for one of this host. */
+static uint64_t path_of(const struct files *files, const struct file_about *about)
+{
+    return preprocess_files_is_elsewhere(files, about) ? weir_hash64(weir_bytes_of(about->path), 0)
+                                                       : 0;
+}
+
+/* `path` is path_of() the file. */
+static bool is_same(const struct open_file *slot, const struct file_about *about, uint64_t path)
+{
+    bool is_it = path != 0 || (slot->device == about->device && slot->inode == about->inode);
+    return slot->fd >= 0 && slot->path == path && is_it && slot->size == about->size &&
+           (about->mtime_ns == 0 || slot->mtime_ns == about->mtime_ns);
 }
 
 static struct open_file *find(struct files *files, const struct file_about *about)
 {
     uint8_t *hint = &files->hint[about->inode % HINTS];
-    if (is_same(&files->slot[*hint], about))
+    uint64_t path = path_of(files, about);
+    if (is_same(&files->slot[*hint], about, path))
         return &files->slot[*hint];
     for (size_t i = 0; i < FILES_OPEN_MAX; i++) {
-        if (!is_same(&files->slot[i], about))
+        if (!is_same(&files->slot[i], about, path))
             continue;
         *hint = (uint8_t)i;
         return &files->slot[i];
@@ -119,8 +139,9 @@ static enum weir_status open_file(struct files *files, const struct file_about *
     if (fd < 0)
         return weir_fail(err, errno == ENOENT || errno == ENOTDIR ? WEIR_STALE : WEIR_IO, "%s: %s",
                          about->path, strerror(errno));
-    struct open_file found = {.fd = fd, .used = ++files->clock, .checked = files->batch};
-    if (!describe(fd, &found) || !is_same(&found, about)) {
+    struct open_file found = {
+        .fd = fd, .path = path_of(files, about), .used = ++files->clock, .checked = files->batch};
+    if (!describe(fd, &found) || !is_same(&found, about, found.path)) {
         close(fd);
         return weir_fail(err, WEIR_STALE, "%s: is another file than the one located", about->path);
     }
@@ -134,8 +155,8 @@ static enum weir_status open_file(struct files *files, const struct file_about *
 /* A file that was written to since it was opened is no longer the one located. */
 static bool is_unchanged(const struct open_file *slot, const struct file_about *about)
 {
-    struct open_file now = {.fd = slot->fd};
-    return describe(slot->fd, &now) && is_same(&now, about);
+    struct open_file now = {.fd = slot->fd, .path = slot->path};
+    return describe(slot->fd, &now) && is_same(&now, about, slot->path);
 }
 
 /* A mapping pays for the pages that are faulted in once the file has been read about that densely. */
@@ -147,6 +168,8 @@ static uint64_t reads_until_mapped(const struct open_file *slot)
 
 static void count_small_read(struct files *files, struct open_file *slot)
 {
+    if (slot->path != 0)
+        return;
     if (++slot->small_reads != reads_until_mapped(slot) ||
         slot->size > FILES_MAPPED_BYTES_MAX - files->mapped)
         return;

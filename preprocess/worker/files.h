@@ -1,5 +1,7 @@
 /* Open files of a worker: a bounded cache of descriptors and mappings, each checked against storage's
- * description of the file, so that only bytes that were located are read. */
+ * description of the file, so that only bytes that were located are read. A file that storage described on another host
+ * is known by its path, size and time alone, which a network file system may show for old bytes: who reads it compares
+ * each record with its sum (record_sums.h). It is never mapped: nobody would notice that its pages are exchanged. */
 #ifndef WEIR_PREPROCESS_WORKER_FILES_H
 #define WEIR_PREPROCESS_WORKER_FILES_H
 
@@ -24,6 +26,7 @@ struct file_about {
     uint64_t inode;
     uint64_t size;
     int64_t mtime_ns;
+    uint64_t host; /* that device and inode are of (core/base/host.h); 0: this one */
 };
 
 struct files;
@@ -41,6 +44,8 @@ struct file_range {
  * ends too early; IO when it cannot be read. Nothing is appended then. */
 enum weir_status preprocess_files_read(struct files *files, const struct file_range *range,
                                        struct weir_buf *out, struct weir_error *err) WEIR_MUST_USE;
+/* True when the file was described on another host. */
+bool preprocess_files_is_elsewhere(const struct files *files, const struct file_about *about);
 /* The mapping of the file; NULL unless it has one, and was read from since preprocess_files_begin(). It stays until
  * then while no more than FILES_OPEN_MAX files are read. */
 const struct mapping *preprocess_files_mapping(struct files *files, const struct file_about *about);

@@ -20,6 +20,7 @@ static void on_held(void *owner, const struct weir_reply *reply, const struct we
         preprocess_window_drop_erased(&worker->window, &worker->flow);
         preprocess_worker_tasks_drop_fetched(worker);
         preprocess_layouts_clear(worker->layouts);
+        preprocess_record_sums_fini(&worker->sums);
         preprocess_kept_on_erasure(worker->kept);
         worker->hold_ms = 0;
         preprocess_batch_maker_forget_files(

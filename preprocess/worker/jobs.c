@@ -4,6 +4,7 @@
 #include "core/base/log.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 struct worker_spent preprocess_worker_job_spent(const struct worker_job *job, size_t operator)
 {
@@ -65,15 +66,25 @@ static enum weir_status take_plan(const struct worker *worker, const struct prep
     return WEIR_OK;
 }
 
+/* Finds the file of the job's set, which is fetched where it is not to be seen. UNAVAILABLE while it is on its way. */
+static enum weir_status find_set(const struct worker *worker, const struct msg_job_described *about,
+                                 const char **ret_path, struct weir_error *err)
+{
+    *ret_path = about->set_path;
+    return worker->sets == NULL || access(about->set_path, R_OK) == 0
+               ? WEIR_OK
+               : preprocess_sets_find(worker->sets, about->set_digest, ret_path, err);
+}
+
 static enum weir_status open_plan(const struct worker *worker,
-                                  const struct msg_job_described *about,
+                                  const struct msg_job_described *about, const char *set_path,
                                   struct preprocess_plan *ret_plan, struct weir_error *err)
 {
     struct preprocess_order_form form = {
         .file = about->file,
         .config = about->config,
         .tables = about->tables,
-        .set_path = about->set_path,
+        .set_path = set_path,
         .set_digest = about->set_digest,
         .epochs = about->epochs,
         .seed = about->seed,
@@ -137,6 +148,7 @@ static void on_described(void *owner, const struct weir_reply *reply, const stru
 {
     struct worker_job *job = owner;
     struct weir_error reason;
+    const char *set_path = NULL;
     job->is_requesting = false;
     job->retry_ms = weir_loop_now_ms(job->worker->loop) + WORKER_RETRY_MS;
     if (reply == NULL) {
@@ -151,7 +163,14 @@ static void on_described(void *owner, const struct weir_reply *reply, const stru
     }
     bool is_news = !job->open || job->fitting != about->fitting;
     close_job(job);
-    if (open_plan(job->worker, about, &job->plan, &reason) != WEIR_OK) {
+    enum weir_status status = find_set(job->worker, about, &set_path, &reason);
+    if (status == WEIR_UNAVAILABLE) { /* preprocess_worker_jobs_go_on() */
+        job->retry_ms = weir_loop_now_ms(job->worker->loop) + WORKER_SET_MS;
+        return;
+    }
+    if (status == WEIR_OK)
+        status = open_plan(job->worker, about, set_path, &job->plan, &reason);
+    if (status != WEIR_OK) {
         note_problem(job, reason.text);
         return;
     }
@@ -230,6 +249,14 @@ void preprocess_worker_job_expect(struct worker *worker, uint64_t number)
         return;
     job->used_ms = weir_loop_now_ms(worker->loop);
     describe(job);
+}
+
+void preprocess_worker_jobs_go_on(void *owner)
+{
+    struct worker *worker = owner;
+    for (size_t i = 0; i < WORKER_JOBS_MAX; i++)
+        worker->jobs[i].retry_ms = 0;
+    worker->prepare(worker);
 }
 
 struct worker_job *preprocess_worker_job_for(struct worker *worker,

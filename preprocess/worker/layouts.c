@@ -421,6 +421,7 @@ static void take_files(const struct offer *offer, struct chunk *chunk)
             .inode = answer->inodes.at[from],
             .size = answer->sizes.at[from],
             .mtime_ns = answer->mtimes.at[from],
+            .host = answer->host,
         };
     }
 }

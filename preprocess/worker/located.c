@@ -220,13 +220,14 @@ static void add_files(struct located *located, const struct msg_located *answer)
                               .inode = answer->inodes.at[i],
                               .size = answer->sizes.at[i],
                               .mtime_ns = answer->mtimes.at[i],
+                              .host = answer->host,
                           });
 }
 
 static bool is_same_file(const struct file_about *a, const struct file_about *b)
 {
-    return a->inode == b->inode && a->device == b->device && a->size == b->size &&
-           a->mtime_ns == b->mtime_ns && strcmp(a->path, b->path) == 0;
+    return a->inode == b->inode && a->device == b->device && a->host == b->host &&
+           a->size == b->size && a->mtime_ns == b->mtime_ns && strcmp(a->path, b->path) == 0;
 }
 
 uint32_t preprocess_located_file(struct located *located, const struct file_about *about)

@@ -228,6 +228,7 @@ static void make(struct worker *worker, const struct worker_make *what)
                                     .plan = &source.job->plan,
                                     .located = &source.task->located,
                                     .fetched = &source.task->fetched,
+                                    .sums = &worker->sums,
                                     .flow = &worker->flow,
                                     .batch = what->batch,
                                     .tells_line = job->reason[0] == '\0'};
@@ -256,6 +257,7 @@ static void make(struct worker *worker, const struct worker_make *what)
     struct kept_tally kept = preprocess_batch_maker_kept(worker->batch_maker)->tally;
     job->bytes_read += read.bytes - before_read.bytes;
     job->read_ns += read.ns - before_read.ns;
+    worker->mismatches += read.mismatches - before_read.mismatches;
     preprocess_kept_tally_add(&job->kept, &before_kept, &kept);
     if (status == WEIR_TIMEOUT)
         return; /* the next round goes on with it */

@@ -10,6 +10,8 @@
 #include "preprocess/worker/kept_probe.h"
 #include "preprocess/worker/layouts.h"
 #include "preprocess/worker/located.h"
+#include "preprocess/worker/record_sums.h"
+#include "preprocess/worker/sets.h"
 #include "preprocess/worker/window.h"
 
 #include <string.h>
@@ -21,6 +23,7 @@ enum {
     WORKER_HOLD_MS = 500,
     WORKER_REQUEST_MS = 2000, /* deadline of a request */
     WORKER_RETRY_MS = 200,    /* before a refused request is sent again */
+    WORKER_SET_MS = 2000,     /* before a job is looked at again whose set is on its way */
     WORKER_JOBS_MAX = 64,
     WORKER_JOB_IDLE_MS = 60000, /* a job without leases is closed after this time */
     WORKER_LENT_BYTES = 8 << 20,
@@ -85,6 +88,7 @@ struct worker_task {
     bool begun;         /* `located` is set down */
     struct located located;
     bool is_placed; /* locations of whole chunks are filled in, and valid */
+    size_t summed;  /* samples, from the first, whose sums are known where they are needed */
     struct fetched fetched;
     struct chain_partial partial; /* of a lease that asks for a partial fit */
     struct worker *worker;
@@ -102,6 +106,7 @@ struct worker {
     struct weir_rpc_server *server;
     struct weir_rpc_peer *dispatcher;
     struct weir_rpc_peer *storage;
+    struct weir_rpc_peer *selector; /* NULL: the worker sees the platform's files */
     char *name;
     const char *place; /* --place */
     struct worker_flow flow;
@@ -111,6 +116,8 @@ struct worker {
     struct worker_job jobs[WORKER_JOBS_MAX];
     struct worker_task tasks[WORKER_LEASES_MAX];
     struct layouts *layouts;
+    struct record_sums sums;           /* of samples in files of another host */
+    struct sets *sets;                 /* NULL: the worker sees those of the platform */
     struct weir_segment *lent;         /* memory that storage reads into … */
     const struct worker_task *lent_to; /* … for this task, until it answers; NULL: for none */
     struct weir_route routes[WORKER_CONSUMERS_MAX];
@@ -144,6 +151,7 @@ struct worker {
     bool hold_open;
     int64_t hold_ms;
 
+    uint64_t mismatches;  /* records in files of another host that were not what storage has */
     uint64_t wipe, wiped; /* newest that was asked for, and obeyed */
 };
 

@@ -4,10 +4,14 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "core/wire/sample.h"
 #include "preprocess/worker/jobs.h"
 #include "preprocess/worker/sharing.h"
 
-enum { WAITS_MAX = 5 /* some 64 s at most */ };
+enum {
+    WAITS_MAX = 5,  /* some 64 s at most */
+    LOOKS_MAX = 16, /* files of a lease that are looked at */
+};
 
 static void forget(struct worker *worker, const struct worker_task *task)
 {
@@ -77,12 +81,21 @@ static void answered(struct worker_task *task, enum weir_status status,
     weir_log(WEIR_LOG_DEBUG, "storage did not answer, asking again", "reason=\"%s\"", err->text);
 }
 
-/* Leaves files without a path to storage to read. */
+/* Leaves files to storage to read that have no path, or are of another host and not to be seen from here. To look at
+ * every small file would cost as much as to read it: those after the first are taken to be like the last one looked
+ * at, and whichever cannot be read is left to storage then. */
 static void leave_to_storage(struct worker_task *task)
 {
+    struct batch_maker *maker = task->worker->batch_maker;
     const struct located *located = &task->located;
+    bool is_seen = true;
+    unsigned looks = 0;
     for (uint32_t i = 0; i < located->file_count; i++) {
-        if (*located->files[i].path == '\0')
+        const struct file_about *about = &located->files[i];
+        bool is_elsewhere = *about->path != '\0' && preprocess_batch_maker_needs_sums(maker, about);
+        if (is_elsewhere && looks++ < LOOKS_MAX)
+            is_seen = preprocess_batch_maker_sees(maker, about);
+        if (*about->path == '\0' || (is_elsewhere && !is_seen))
             preprocess_fetched_add_file(&task->fetched, i);
     }
 }
@@ -181,10 +194,71 @@ static void on_read(void *owner, const struct weir_reply *reply, const struct we
     answered(task, status, err != NULL ? err : &reason);
 }
 
-/* One task at a time has the memory; others are answered with frames. */
+/* True for a sample that is read here, from a file of another host, and whose sum is not known yet. */
+static bool needs_sum(const struct worker_task *task, const struct located_sample *sample)
+{
+    const struct worker *worker = task->worker;
+    return sample->state == WEIR_SAMPLE_LIVE &&
+           !preprocess_fetched_has_file(&task->fetched, sample->file) &&
+           preprocess_batch_maker_needs_sums(worker->batch_maker,
+                                             &task->located.files[sample->file]) &&
+           !preprocess_record_sums_has(&worker->sums, sample->id);
+}
+
+/* Lists the next samples whose sums are needed; 0: there are none. */
+static size_t sums_wanted(struct worker_task *task, uint64_t ids[FETCH_IDS_MAX])
+{
+    const struct located *located = &task->located;
+    size_t count = 0, i = task->summed;
+    for (; i < located->count && count < FETCH_IDS_MAX; i++) {
+        if (needs_sum(task, &located->samples[i]))
+            ids[count++] = located->samples[i].id;
+    }
+    if (count == 0)
+        task->summed = i;
+    return count;
+}
+
+/* Takes in sums of samples in the order of their places. A file whose sample storage cannot read either is storage's to
+ * say so of. */
+static enum weir_status take_sums(struct worker_task *task, const struct msg_read_is *answer,
+                                  struct weir_error *err)
+{
+    const struct located *located = &task->located;
+    size_t count = answer->ids.count, taken = 0, i = task->summed;
+    bool is_right = count > 0 && answer->sums.count == count && answer->states.count == count;
+    for (; is_right && i < located->count && taken < count; i++) {
+        const struct located_sample *sample = &located->samples[i];
+        if (sample->id != answer->ids.at[taken])
+            continue;
+        if (answer->states.at[taken] == WEIR_SAMPLE_LIVE)
+            preprocess_record_sums_put(&task->worker->sums, sample->id, answer->sums.at[taken]);
+        else
+            preprocess_fetched_add_file(&task->fetched, sample->file);
+        taken++;
+    }
+    if (!is_right || taken < count)
+        return weir_fail(err, WEIR_INVALID, "read_is: sums of %zu samples that were not asked for",
+                         count - taken);
+    task->summed = i;
+    return WEIR_OK;
+}
+
+static void on_sums(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct worker_task *task = owner;
+    struct weir_error reason = {0};
+    enum weir_status status = WEIR_INVALID;
+    if (reply != NULL)
+        status = take_sums(task, reply->message, &reason);
+    charge_read(task);
+    answered(task, status, err != NULL ? err : &reason);
+}
+
+/* One task at a time has the memory, where storage can reach it; others are answered with frames. */
 static struct weir_bytes lend(struct worker *worker, const struct worker_task *task)
 {
-    if (worker->lent_to != NULL)
+    if (worker->lent_to != NULL || worker->sets != NULL)
         return weir_bytes(NULL, 0);
     worker->lent_to = task;
     return weir_segment_lend(worker->lent);
@@ -217,8 +291,15 @@ static bool request_storage(struct worker *worker, struct worker_task *task)
                       patience_ms(task), on_located, task);
         return true;
     }
-    count = preprocess_fetched_wanted(&task->fetched, ids);
     task->read_ns = weir_now_ns();
+    count = sums_wanted(task, ids);
+    if (count > 0) {
+        weir_rpc_call(worker->storage, MSG_read,
+                      &(struct msg_read){.ids = {ids, count}, .sums = true}, patience_ms(task),
+                      on_sums, task);
+        return true;
+    }
+    count = preprocess_fetched_wanted(&task->fetched, ids);
     if (count > 0)
         weir_rpc_call(worker->storage, MSG_read,
                       &(struct msg_read){.ids = {ids, count}, .loan = lend(worker, task)},
@@ -286,6 +367,8 @@ void preprocess_worker_locate_again(struct worker *worker, struct worker_task *t
     task->retry_ms =
         weir_loop_now_ms(worker->loop) + ((int64_t)LOCATE_PAUSE_MS << task->located.tries);
     preprocess_located_again(&task->located);
+    task->summed = 0;
+    preprocess_record_sums_fini(&worker->sums);
     preprocess_layouts_clear(worker->layouts);
     preprocess_fetched_fini(&task->fetched);
     preprocess_worker_prepare(worker);

@@ -16,6 +16,7 @@ static void release_buffers(struct worker *worker)
     worker->lent_to = NULL;
     weir_borrowed_clear(worker->borrowed);
     preprocess_layouts_clear(worker->layouts);
+    preprocess_record_sums_fini(&worker->sums);
     preprocess_worker_jobs_close(worker); /* operators keep the rows of their last batch */
     preprocess_batch_maker_wipe(worker->batch_maker);
     preprocess_kept_wipe(worker->kept);
@@ -29,6 +30,8 @@ void preprocess_worker_wipe(struct worker *worker)
     release_buffers(worker);
     weir_rpc_peer_renew(worker->dispatcher);
     weir_rpc_peer_renew(worker->storage);
+    if (worker->selector != NULL)
+        weir_rpc_peer_renew(worker->selector);
     weir_memory_wipe_stack();
     worker->hold_ms =
         0; /* storage sends its hints to the new connection only after the next hold */
