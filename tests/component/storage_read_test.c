@@ -1,9 +1,12 @@
 /* The answers of read(): the samples asked for, in that order, and never other bytes than those that
  * were indexed, whatever becomes of the file in between. The service runs in process and its loop
  * stands still while a file is changed, so that nothing is noticed before it is read. */
+#include "core/base/crc32c.h"
 #include "core/base/memory.h"
+#include "core/loop/work.h"
 #include "core/rpc/frames.h"
 #include "core/wire/sample.h"
+#include "storage/reading/reading.h"
 #include "storage/storage.h"
 #include "tests/support/loop.h"
 #include "tests/support/postgres.h"
@@ -33,6 +36,10 @@ struct fixture {
     struct weir_arena *arena;
     struct storage *storage;
     struct weir_segment *lent; /* NULL: answers come in frames */
+    bool is_apart;             /* they are read on a thread, … */
+    bool is_read;              /* … which is done … */
+    struct msg_read asked;     /* … with this … */
+    struct reading reading;    /* … whose answer it is */
     struct msg_read_is answer; /* of the newest ask() */
     struct weir_frames frames;
 };
@@ -66,10 +73,21 @@ static int begin_lending(void **state)
     return 0;
 }
 
+static int begin_apart(void **state)
+{
+    struct fixture *fixture;
+
+    begin(state);
+    fixture = *state;
+    fixture->is_apart = true;
+    return 0;
+}
+
 static int end(void **state)
 {
     struct fixture *fixture = *state;
 
+    storage_reading_end(&fixture->reading);
     weir_frames_clear(&fixture->frames);
     weir_segment_free(fixture->lent);
     storage_close(fixture->storage);
@@ -126,11 +144,50 @@ static struct dataset *declare(struct fixture *fixture, const char *name, const 
     return dataset;
 }
 
+static void run_apart(struct weir_work *work, void *owner)
+{
+    struct fixture *fixture = owner;
+
+    (void)work;
+    storage_reading_do(&fixture->reading, fixture->storage->from.secret, fixture->asked.sums,
+                       fixture->asked.compression);
+}
+
+static void on_apart(void *owner)
+{
+    struct fixture *fixture = owner;
+
+    fixture->is_read = true;
+}
+
+/* Has it read on a thread, as for readers that nothing can be lent by. */
+static void ask_apart(struct fixture *fixture, const struct msg_read *asked)
+{
+    struct weir_work *work;
+    struct weir_error err;
+
+    storage_reading_end(&fixture->reading);
+    weir_frames_clear(&fixture->frames);
+    fixture->asked = *asked;
+    fixture->is_read = false;
+    assert_int_equal(storage_reading_plan(&fixture->storage->serving, asked, fixture->arena,
+                                          &fixture->reading, &err),
+                     WEIR_OK);
+    assert_int_equal(
+        weir_work_start(fixture->loop, run_apart, on_apart, fixture, &work, &err), WEIR_OK);
+    test_loop_until(fixture->loop, &fixture->is_read);
+    storage_reading_tell(&fixture->reading, asked, &fixture->answer, &fixture->frames);
+}
+
 static void ask(struct fixture *fixture, const uint64_t *ids, size_t count)
 {
     struct msg_read asked = {.ids = {ids, count}};
     struct weir_error err;
 
+    if (fixture->is_apart) {
+        ask_apart(fixture, &asked);
+        return;
+    }
     if (fixture->lent != NULL)
         asked.loan = weir_segment_lend(fixture->lent);
     weir_frames_clear(&fixture->frames);
@@ -415,6 +472,52 @@ static void what_stood_in_a_files_place_for_a_moment_is_not_kept_as_that_file(vo
 
 #define CASE(name)    cmocka_unit_test_setup_teardown(name, begin, end)
 #define LENDING(name) cmocka_unit_test_setup_teardown(name, begin_lending, end)
+#define APART(name)   cmocka_unit_test_setup_teardown(name, begin_apart, end)
+
+/* Each of the bytes that would have come; 0 for a sample that is not there. */
+static void sums_are_those_of_the_records(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint32_t sums[] = {weir_crc32c(weir_bytes_of("s2")), 0, weir_crc32c(weir_bytes_of("s0"))};
+    struct dataset *dataset;
+
+    write_text(fixture, "summed/a", "s0s1s2");
+    dataset = declare(fixture, "summed", "format: binary, record_bytes: 2, import: reference");
+    {
+        const uint64_t ids[] = {weir_sample_id(dataset->number, 0, 2),
+                                weir_sample_id(dataset->number, 0, 9),
+                                weir_sample_id(dataset->number, 0, 0)};
+
+        ask_apart(fixture, &(struct msg_read){.ids = {ids, WEIR_COUNT(ids)}, .sums = true});
+        assert_int_equal(fixture->frames.count, 0);
+        assert_int_equal(fixture->answer.sums.count, WEIR_COUNT(sums));
+        assert_memory_equal(fixture->answer.sums.at, sums, sizeof(sums));
+    }
+}
+
+static void a_payload_that_is_compressed_expands_to_what_it_was(void **state)
+{
+    struct fixture *fixture = *state;
+    WEIR_AUTO_FREE uint8_t *bytes = calloc(1, BIG_BYTES), *expanded = malloc(BIG_BYTES);
+    struct dataset *dataset;
+
+    bytes[BIG_BYTES / 2] = 'x';
+    write_bytes(fixture, "even/even", bytes, BIG_BYTES);
+    dataset = declare(fixture, "even", "format: binary, record_bytes: 6291456, import: reference");
+    {
+        const uint64_t ids[] = {weir_sample_id(dataset->number, 0, 0)};
+        const struct msg_read asked = {.ids = {ids, 1}, .compression = WEIR_COMPRESSION_LZ4};
+        struct weir_bytes frame;
+
+        ask_apart(fixture, &asked);
+        frame = weir_frames_at(&fixture->frames, 0);
+        assert_int_equal(fixture->answer.compression, WEIR_COMPRESSION_LZ4);
+        assert_int_equal(fixture->answer.expanded, BIG_BYTES);
+        assert_true(frame.size < BIG_BYTES / 8);
+        assert_true(weir_expand(fixture->answer.compression, frame, expanded, BIG_BYTES));
+        assert_memory_equal(expanded, bytes, BIG_BYTES);
+    }
+}
 
 int main(void)
 {
@@ -430,6 +533,13 @@ int main(void)
         CASE(an_open_copy_that_changed_gives_no_other_bytes),
         CASE(what_stood_in_a_files_place_for_a_moment_is_not_kept_as_that_file),
         LENDING(a_file_that_changed_gives_no_other_bytes),
+        APART(samples_come_in_the_order_asked_with_id_label_and_state),
+        APART(a_long_answer_covers_the_first_ids_and_says_so),
+        APART(more_files_are_read_than_are_kept_open),
+        APART(a_file_that_changed_gives_no_other_bytes),
+        APART(a_copy_that_changed_gives_no_other_bytes),
+        APART(sums_are_those_of_the_records),
+        APART(a_payload_that_is_compressed_expands_to_what_it_was),
     };
     return cmocka_run_group_tests_name("storage: reading", tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* Reading located bytes: right ones, or an honest refusal. */
 #include "core/base/file.h"
+#include "core/base/host.h"
 #include "preprocess/worker/files.h"
 #include "preprocess/worker/mapping.h"
 #include "tests/support/temp_dir.h"
@@ -106,6 +107,40 @@ static void many_files_pass_through_few_descriptors(void **state)
     }
     assert_int_equal(out.size, 2 * FILES_OPEN_MAX);
     preprocess_files_forget(files);
+    preprocess_files_free(files);
+    temp_dir_remove(&dir);
+}
+
+/* As storage on another host describes it: whatever its device and inode are called there. */
+static void a_file_of_another_host_is_known_by_path_size_and_time_and_never_mapped(void **state)
+{
+    (void)state;
+    struct temp_dir dir;
+    WEIR_AUTO_BUF out = {0};
+    char path[512];
+    temp_dir_make(&dir);
+    snprintf(path, sizeof(path), "%s", temp_path(&dir, "a"));
+    struct files *files = preprocess_files_new();
+    write_text(path, "hello world");
+    struct file_about about = about_of(path), here = about, later = about;
+    about.host = weir_host_id() + 1;
+    about.device++;
+    about.inode++;
+    assert_true(preprocess_files_is_elsewhere(files, &about));
+    assert_false(preprocess_files_is_elsewhere(files, &here));
+    for (int i = 0; i <= 2 * FILES_MAP_READS_MIN; i++)
+        assert_int_equal(read_some(files, &about, 6, 5, &out), WEIR_OK);
+    assert_null(preprocess_files_mapping(files, &about));
+    for (int i = 0; i <= 2 * FILES_MAP_READS_MIN; i++)
+        assert_int_equal(read_some(files, &here, 6, 5, &out), WEIR_OK);
+    assert_non_null(preprocess_files_mapping(files, &here));
+    later.host = about.host;
+    later.mtime_ns++;
+    assert_false(preprocess_files_check(files, &later));
+    assert_int_equal(read_some(files, &later, 6, 5, &out), WEIR_STALE);
+    later = about;
+    later.path = temp_path(&dir, "b");
+    assert_int_equal(read_some(files, &later, 6, 5, &out), WEIR_STALE);
     preprocess_files_free(files);
     temp_dir_remove(&dir);
 }
@@ -298,6 +333,7 @@ int main(void)
         cmocka_unit_test(another_file_is_stale_also_when_it_was_open),
         cmocka_unit_test(a_write_after_the_read_is_noticed),
         cmocka_unit_test(many_files_pass_through_few_descriptors),
+        cmocka_unit_test(a_file_of_another_host_is_known_by_path_size_and_time_and_never_mapped),
     };
     return cmocka_run_group_tests_name("worker files", tests, NULL, NULL);
 }
