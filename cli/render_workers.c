@@ -20,6 +20,25 @@ static void show_pool(const json_t *workers, struct cli_page *page)
     cli_show_table(page, workers, COLUMNS, WEIR_COUNT(COLUMNS));
 }
 
+/* What is wrong with workers on other hosts. */
+static void show_troubles(const json_t *workers, struct cli_page *page)
+{
+    for (size_t i = 0; i < json_array_size(workers); i++) {
+        const json_t *worker = json_array_get(workers, i);
+        long long mismatches = (long long)cli_number(worker, "mismatches");
+        if (json_is_true(json_object_get(worker, "unreached")))
+            cli_line(page,
+                     "%s: a trainer cannot reach it, and it is leased nothing for that: trainers "
+                     "connect to workers (--listen, --advertise)",
+                     cli_text(worker, "worker"));
+        if (mismatches > 0)
+            cli_line(page,
+                     "%s: %lld records were not what storage has in the same file, and were read "
+                     "by storage: the file system that they share shows old bytes",
+                     cli_text(worker, "worker"), mismatches);
+    }
+}
+
 const char *cli_stage_text(const char *stage)
 {
     static const char *const TEXTS[][2] = {
@@ -134,6 +153,7 @@ void cli_render_workers(const json_t *answer, struct cli_page *page)
     const json_t *workers = json_object_get(answer, "workers");
     cli_render_pool(json_object_get(answer, "pool"), page);
     show_pool(workers, page);
+    show_troubles(workers, page);
     show_pipelines(json_object_get(answer, "pipelines"), page);
     cli_show_scaling(json_object_get(answer, "runs"), page);
     show_runs(json_object_get(answer, "runs"), page);

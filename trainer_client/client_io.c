@@ -151,6 +151,7 @@ static void arrive(struct worker_peer *worker, struct batch *batch)
     struct weir_client *client = worker->client;
     batch->client = client;
     batch->lent.worker = worker->slot;
+    worker->reach.heard_ms = weir_now_ms();
     lock(client);
     client->steps_ns += batch->steps_ns;
     batch->shown.epoch = trainer_delivery_epoch_of(client->delivery, batch->shown.number);
@@ -210,6 +211,46 @@ static struct worker_peer *find_slot(struct weir_client *client, const char *end
     return unused;
 }
 
+static bool is_far(const char *endpoint)
+{
+    static const char TCP[] = "tcp:";
+    return strncmp(endpoint, TCP, sizeof(TCP) - 1) == 0;
+}
+
+static void on_reached(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct worker_peer *worker = owner;
+    (void)err; /* it is asked again */
+    worker->reach.is_asked = false;
+    if (reply != NULL)
+        worker->reach.heard_ms = weir_now_ms();
+}
+
+/* Asks workers that have long been silent whether they are there. */
+static void seek_workers(struct weir_client *client, int64_t now_ms)
+{
+    for (size_t i = 0; i < DELIVERY_WORKERS_MAX; i++) {
+        struct worker_peer *worker = &client->workers[i];
+        if (worker->peer == NULL || !trainer_reach_is_due(&worker->reach, now_ms))
+            continue;
+        worker->reach.is_asked = true;
+        weir_rpc_call(worker->peer, MSG_health, NULL, REACH_ANSWER_MS, on_reached, worker);
+    }
+}
+
+/* Lists the workers that cannot be reached. */
+static struct weir_strs unreachable(const struct weir_client *client, int64_t now_ms,
+                                    const char *endpoints[DELIVERY_WORKERS_MAX])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < DELIVERY_WORKERS_MAX; i++) {
+        const struct worker_peer *worker = &client->workers[i];
+        if (worker->peer != NULL && trainer_reach_is_lost(&worker->reach, now_ms))
+            endpoints[count++] = worker->endpoint;
+    }
+    return (struct weir_strs){endpoints, count};
+}
+
 static void join(struct weir_client *client, const char *endpoint)
 {
     struct worker_peer *worker = find_slot(client, endpoint);
@@ -219,7 +260,7 @@ static void join(struct weir_client *client, const char *endpoint)
         free(worker->endpoint);
         worker->endpoint = weir_strdup(endpoint);
     }
-    /* A worker that cannot be reached is the dispatcher's to notice: its groups go elsewhere. */
+    worker->reach = (struct reach){.is_far = is_far(endpoint), .heard_ms = weir_now_ms()};
     if (weir_rpc_connect(client->loop, endpoint, FROM_WORKER, worker, &worker->peer, NULL) ==
         WEIR_OK)
         trainer_delivery_worker_join(client->delivery, worker->slot);
@@ -423,7 +464,9 @@ static void add_window(const struct buffering *buffering, struct msg_client_beat
 static void send_beat(struct weir_client *client, int64_t now_ms)
 {
     struct msg_client_beat beat;
+    const char *endpoints[DELIVERY_WORKERS_MAX];
     trainer_delivery_beat(client->delivery, now_ms, &beat);
+    beat.unreachable = unreachable(client, now_ms, endpoints);
     beat.wait_ns = waited_ns(client);
     beat.steps_ns = client->steps_ns;
     add_window(&client->buffering, &beat);
@@ -569,6 +612,7 @@ static void send_due(struct weir_client *client, int64_t now_ms)
     trainer_client_send_done(client);
     size_window(client, weir_now_ns());
     give_credit(client, now_ms);
+    seek_workers(client, now_ms);
     if (client->orchestrator != NULL && !client->report_call.open && says_something(client) &&
         now_ms - client->report_ms >= REPORT_MS)
         send_report(client, now_ms);

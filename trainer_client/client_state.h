@@ -17,6 +17,7 @@
 #include "trainer_client/lending.h"
 #include "trainer_client/metrics.h"
 #include "trainer_client/options.h"
+#include "trainer_client/reach.h"
 #include "trainer_client/task.h"
 
 #include <pthread.h>
@@ -36,6 +37,7 @@ struct worker_peer {
     char *endpoint;             /* NULL: the slot was never used */
     struct weir_rpc_peer *peer; /* NULL: not connected */
     int way; /* of memory that it has made for several (core/rpc/published.h); -1: there is none */
+    struct reach reach;
 };
 
 struct weir_client {

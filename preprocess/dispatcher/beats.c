@@ -297,6 +297,7 @@ void preprocess_dispatcher_on_worker_beat(void *state, struct weir_request *requ
         struct pool_worker *worker = &pool->worker[slot];
         worker->leases = (uint32_t)beat->jobs.count;
         worker->wiped = beat->wiped;
+        worker->mismatches = beat->mismatches;
         worker->place = weir_str_equal(beat->place, "host") ? SCALE_HOST : SCALE_POOL;
         worker->drains = preprocess_scaling_drains(&dispatcher->scaling, worker->name);
         visit.drains = worker->drains;
@@ -321,6 +322,8 @@ void preprocess_dispatcher_on_worker_beat(void *state, struct weir_request *requ
         .planned_jobs = {orders->planned_jobs, orders->planned},
         .plan_changes = {orders->plan_changes, orders->planned},
         .drains = visit.drains,
+        .unreached = slot >= 0 && preprocess_pool_is_unreached(&pool->worker[slot],
+                                                               weir_loop_now_ms(dispatcher->loop)),
     };
     weir_rpc_reply(request->server, &request->route, MSG_worker_orders, &answer, NULL);
     preprocess_dispatcher_expect_ahead(dispatcher);

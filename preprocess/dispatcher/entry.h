@@ -9,6 +9,7 @@
 #include "preprocess/dispatcher/scaling.h"
 #include "preprocess/dispatcher/shares.h"
 #include "preprocess/dispatcher/stages.h"
+#include "preprocess/dispatcher/unreached.h"
 #include "preprocess/plan/failures.h"
 #include "preprocess/plan/fingerprint.h"
 #include "preprocess/plan/fit.h"
@@ -60,6 +61,7 @@ struct dispatcher_entry {
     struct dispatcher_costs costs;
     struct stages stages;
     struct scaling_job scaling;
+    struct unreached *unreached; /* NULL: no consumer has said so of any worker */
 };
 
 /* Returns what chooses its crew: jobs of a production have one, for a worker makes for all of them. */

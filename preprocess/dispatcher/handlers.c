@@ -397,6 +397,29 @@ static void on_client_open(void *state, struct weir_request *request)
     reply(request, MSG_client_opened, &message);
 }
 
+/* Takes the consumer's word for the workers that it cannot reach: their leases of the job go elsewhere. */
+static void note_unreached(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
+                           const struct msg_client_beat *beat)
+{
+    int64_t now_ms = weir_loop_now_ms(dispatcher->loop);
+    for (size_t i = 0; i < beat->unreachable.count; i++) {
+        int slot = preprocess_pool_at(&dispatcher->pool, preprocess_entry_crew(entry, &dispatcher->pool),
+                                      beat->unreachable.at[i]);
+        if (slot < 0)
+            continue;
+        struct pool_worker *worker = &dispatcher->pool.worker[slot];
+        if (entry->unreached == NULL)
+            entry->unreached = weir_calloc(1, sizeof(*entry->unreached));
+        entry->job.unreached = entry->unreached;
+        worker->unreached_ms = now_ms;
+        if (!preprocess_unreached_note(entry->unreached, (uint32_t)slot, worker->session, now_ms))
+            continue;
+        preprocess_job_worker_leave(&entry->job, (uint32_t)slot, worker->session);
+        weir_log(WEIR_LOG_WARN, "a consumer cannot reach a worker, which is leased nothing for it",
+                 "job=%lu rank=%u worker=%s", entry->number, beat->rank, worker->name);
+    }
+}
+
 static void on_client_beat(void *state, struct weir_request *request)
 {
     struct dispatcher *dispatcher = state;
@@ -415,6 +438,7 @@ static void on_client_beat(void *state, struct weir_request *request)
     }
     if (reply.orders.number == beat->number && !reply.orders.superseded && !reply.orders.regroup)
         preprocess_dispatcher_note_taking(entry, beat, weir_loop_now_ms(dispatcher->loop));
+    note_unreached(dispatcher, entry, beat);
     preprocess_entry_look(entry, weir_loop_now_ms(dispatcher->loop));
     reply.orders.stage = preprocess_stages_name(&entry->stages);
     reply.orders.memory =

@@ -20,7 +20,7 @@ static size_t shown(const struct dispatcher *dispatcher, struct weir_arena *aren
     return count;
 }
 
-static void describe_workers(const struct pool_worker *const *workers, size_t count,
+static void describe_workers(const struct pool_worker *const *workers, size_t count, int64_t now_ms,
                              struct weir_arena *arena, struct msg_workers_are *answer)
 {
     size_t room = (count + 1) * sizeof(uint64_t);
@@ -29,6 +29,8 @@ static void describe_workers(const struct pool_worker *const *workers, size_t co
     uint64_t *read = weir_arena_alloc(arena, room);
     int64_t *cpu_ns = weir_arena_alloc(arena, room);
     uint32_t *queued = weir_arena_alloc(arena, room);
+    uint64_t *mismatches = weir_arena_alloc(arena, room);
+    uint32_t *unreached = weir_arena_alloc(arena, room);
     for (size_t i = 0; i < count; i++) {
         names[i] = workers[i]->name;
         leases[i] = workers[i]->leases;
@@ -36,6 +38,8 @@ static void describe_workers(const struct pool_worker *const *workers, size_t co
         sent[i] = workers[i]->bytes_sent;
         read[i] = workers[i]->bytes_read;
         queued[i] = workers[i]->queued;
+        mismatches[i] = workers[i]->mismatches;
+        unreached[i] = preprocess_pool_is_unreached(workers[i], now_ms);
     }
     answer->workers = (struct weir_strs){names, count};
     answer->leases = (struct weir_u64s){leases, count};
@@ -43,6 +47,8 @@ static void describe_workers(const struct pool_worker *const *workers, size_t co
     answer->bytes_sent = (struct weir_u64s){sent, count};
     answer->bytes_read = (struct weir_u64s){read, count};
     answer->queued = (struct weir_u32s){queued, count};
+    answer->mismatches = (struct weir_u64s){mismatches, count};
+    answer->unreached = (struct weir_u32s){unreached, count};
 }
 
 /* ---- operators ---- */
@@ -218,7 +224,7 @@ void preprocess_dispatcher_on_workers_request(void *state, struct weir_request *
     const struct pool_worker **workers;
     struct msg_workers_are answer = {0};
     size_t count = shown(dispatcher, request->arena, &workers);
-    describe_workers(workers, count, request->arena, &answer);
+    describe_workers(workers, count, weir_loop_now_ms(dispatcher->loop), request->arena, &answer);
     describe_operators(dispatcher, workers, count, request->arena, &answer);
     describe_jobs(dispatcher, request->arena, &answer);
     describe_sizes(dispatcher, request->arena, &answer);

@@ -1,6 +1,8 @@
 /* One round over the jobs of a worker. */
 #include "preprocess/dispatcher/leasing.h"
 
+#include "preprocess/dispatcher/unreached.h"
+
 /* Leases that a worker gets of one job, unless it wants more at once: its consumer may be taking nothing. */
 enum { LEASES_AT_WORK = 4 };
 
@@ -15,6 +17,8 @@ void preprocess_leasing_visit(struct leasing *leasing, struct dispatcher_job *jo
     const struct dispatcher_visit *visit = &leasing->visit;
     struct dispatcher_lease leases[DISPATCHER_LEASES_MAX];
     uint32_t untold = 0;
+    is_open = is_open && !preprocess_unreached_is(job->unreached, visit->worker, visit->session,
+                                                  leasing->now_ms);
     uint32_t has =
         is_open ? preprocess_job_visit(job, visit, leasing->now_ms, &untold)
                 : (uint32_t)preprocess_job_leases(job, visit->worker, visit->session, leases);
@@ -64,7 +68,7 @@ static struct leasing_job *next_in_line(const struct leasing *leasing)
 /* A job, and the worker that asks for a lease of it. */
 struct asking {
     const struct leasing *leasing;
-    struct shares_account *account;
+    const struct leasing_job *job;
 };
 
 /* The worker that makes a group for others lives, and may work for this job. */
@@ -78,14 +82,16 @@ static bool waits_for(const void *owner, const struct production_maker *maker)
     const struct pool_worker *worker = &leasing->pool->worker[maker->worker];
     return worker->session == maker->session && !worker->left && !worker->drains &&
            leasing->now_ms - worker->heard_ms < leasing->visit.lease_ms &&
-           preprocess_shares_admit(asking->account, maker->worker, leasing->now_ms);
+           !preprocess_unreached_is(asking->job->job->unreached, maker->worker, maker->session,
+                                    leasing->now_ms) &&
+           preprocess_shares_admit(asking->job->account, maker->worker, leasing->now_ms);
 }
 
 /* Returns how many leases it was given. */
 static uint32_t grant(struct leasing *leasing, struct leasing_job *to, uint32_t at_work,
                       bool only_own)
 {
-    struct asking asking = {leasing, to->account};
+    struct asking asking = {leasing, to};
     struct dispatcher_visit visit = leasing->visit;
     visit.only_own = only_own;
     visit.waits_for = waits_for;

@@ -108,6 +108,8 @@ int preprocess_pool_hear(struct pool *pool, const struct pool_beat *beat, int64_
         free(worker->endpoint);
         worker->endpoint = weir_strdup(beat->endpoint);
     }
+    if (!*ret_known)
+        worker->unreached_ms = 0;
     worker->session = beat->session;
     worker->heard_ms = now_ms;
     worker->left = false;
@@ -121,6 +123,20 @@ int preprocess_pool_leave(struct pool *pool, const char *name, uint64_t session)
         return -1;
     pool->worker[slot].left = true;
     return slot;
+}
+
+int preprocess_pool_at(const struct pool *pool, size_t crew, const char *endpoint)
+{
+    for (size_t i = crew; i < crew + POOL_CREW && i < pool->count; i++) {
+        if (pool->worker[i].name != NULL && weir_str_equal(pool->worker[i].endpoint, endpoint))
+            return (int)i;
+    }
+    return -1;
+}
+
+bool preprocess_pool_is_unreached(const struct pool_worker *worker, int64_t now_ms)
+{
+    return worker->unreached_ms != 0 && now_ms - worker->unreached_ms < POOL_UNREACHED_MS;
 }
 
 bool preprocess_pool_is_heard(const struct pool *pool, size_t worker, int64_t now_ms)

@@ -24,6 +24,7 @@ enum {
     POOL_SILENT_MS = 10000,     /* a worker that is silent for longer is not shown to consumers */
     POOL_FORGET_MS = 600000,    /* … and after this time its slot is another's */
     POOL_BEATS_A_SECOND = 3000, /* of all workers together, about */
+    POOL_UNREACHED_MS = 3000,   /* it is shown so long that a consumer cannot reach a worker */
     POOL_LEASE_BEATS = 4,       /* minimum life of a lease, in beats */
 };
 
@@ -44,6 +45,8 @@ struct pool_worker {
     uint32_t queued;     /* finished batches that wait for credit */
     int64_t socket_ns;   /* as it said, of this session … */
     uint64_t socket_bytes, lent_bytes;
+    int64_t unreached_ms; /* when a consumer last said that it cannot reach it; 0: never */
+    uint64_t mismatches;  /* as it said, of this session */
     uint64_t wiped;          /* newest `wipe` that it has obeyed */
     struct weir_route route; /* of its newest beat */
 };
@@ -73,6 +76,10 @@ int preprocess_pool_hear(struct pool *pool, const struct pool_beat *beat, int64_
 int preprocess_pool_leave(struct pool *pool, const char *name, uint64_t session);
 /* Returns the slot of the name, or -1: it is not known. */
 int preprocess_pool_slot(const struct pool *pool, const char *name);
+/* Returns the slot of the crew whose worker has this endpoint, or -1: none has. */
+int preprocess_pool_at(const struct pool *pool, size_t crew, const char *endpoint);
+/* True when a consumer cannot reach the worker, as it has said lately. */
+bool preprocess_pool_is_unreached(const struct pool_worker *worker, int64_t now_ms);
 bool preprocess_pool_is_heard(const struct pool *pool, size_t worker, int64_t now_ms);
 /* True when a worker of this session was heard in the last POOL_FORGET_MS. Looks at all slots. */
 bool preprocess_pool_has_session(const struct pool *pool, uint64_t session);

@@ -22,6 +22,17 @@ static void forget_reported(struct worker *worker)
     }
 }
 
+/* Says so to whoever started it elsewhere: at the address that it tells, trainers find nobody. */
+static void note_unreached(struct worker *worker, bool is_unreached)
+{
+    if (is_unreached && !worker->is_unreached)
+        weir_log(WEIR_LOG_WARN, "a trainer cannot reach this worker, which makes nothing for it",
+                 "endpoint=%s advice=\"trainers connect to workers: they must be let through to "
+                 "this port, and --advertise must name this host as they know it\"",
+                 weir_rpc_endpoint(worker->server));
+    worker->is_unreached = is_unreached;
+}
+
 static void on_orders(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct worker *worker = owner;
@@ -35,6 +46,7 @@ static void on_orders(void *owner, const struct weir_reply *reply, const struct 
     worker->told_ms = worker->beat_ms;
     worker->reasons_known = worker->reasons_sent;
     worker->wipe = orders->wipe;
+    note_unreached(worker, orders->unreached);
     worker->pause_ms = orders->beat_ms < orders->lease_ms / 2 ? orders->beat_ms : 0;
     preprocess_flow_orders(&worker->flow, orders, worker->beat_ms);
     preprocess_worker_jobs_planned(worker, orders);
@@ -247,6 +259,7 @@ void preprocess_worker_beat(struct worker *worker)
         .queued = (uint32_t)worker->flow.ready_count,
         .place = worker->place,
         .wiped = weir_memory_wipes() ? worker->wiped : 0,
+        .mismatches = worker->mismatches,
     };
     add_leases(worker, arena, &fits, &beat);
     add_costs(worker, arena, &beat);

@@ -142,6 +142,7 @@ struct worker {
     void (*prepare)(struct worker *worker); /* tasks.h */
 
     bool beat_open;
+    bool is_unreached; /* a consumer has told the dispatcher that it cannot reach it */
     bool beat_due;    /* something has changed that the dispatcher should know at once */
     int64_t beat_ms;  /* when the newest beat was sent */
     int64_t told_ms;  /* when the newest one was sent that the dispatcher has answered */
