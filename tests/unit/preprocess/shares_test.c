@@ -2,6 +2,7 @@
  * machines of real jobs and workers that take their time. Everything is drawn from a seed. */
 #include "core/base/rng.h"
 #include "preprocess/dispatcher/leasing.h"
+#include "preprocess/dispatcher/unreached.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -394,6 +395,35 @@ static void a_worker_that_dies_frees_the_place_it_held(void **unused)
     end(&world);
 }
 
+static size_t leases_of(const struct world *world, uint32_t worker)
+{
+    struct dispatcher_lease leases[DISPATCHER_LEASES_MAX];
+    return preprocess_job_leases(&world->pipelines[0].job, worker, 1, leases);
+}
+
+/* For as long as the consumer goes on saying so, and only to that session of the worker. */
+static void a_worker_that_a_consumer_cannot_reach_is_leased_nothing_of_its_job(void **unused)
+{
+    (void)unused;
+    static struct world world;
+    struct unreached unreached = {0};
+    begin(&world, 1);
+    begin_job(&world, 0, (struct shares_quota){1, 1, 0}, some_lease(&world));
+    world.pipelines[0].job.unreached = &unreached;
+    assert_true(preprocess_unreached_note(&unreached, 0, 1, world.now_ms));
+    assert_false(preprocess_unreached_note(&unreached, 0, 1, world.now_ms)); /* no news */
+    beat(&world, 0);
+    beat(&world, 1);
+    assert_int_equal(leases_of(&world, 0), 0);
+    assert_true(leases_of(&world, 1) > 0);
+    assert_false(preprocess_unreached_is(&unreached, 0, 2, world.now_ms));
+    world.now_ms += UNREACHED_MS;
+    tell(&world, &world.pipelines[0]);
+    beat(&world, 0);
+    assert_true(leases_of(&world, 0) > 0);
+    end(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -403,6 +433,7 @@ int main(void)
         cmocka_unit_test(a_newcomer_has_its_share_from_the_first_second),
         cmocka_unit_test(consumers_that_take_nothing_keep_nobody_from_working),
         cmocka_unit_test(a_worker_that_dies_frees_the_place_it_held),
+        cmocka_unit_test(a_worker_that_a_consumer_cannot_reach_is_leased_nothing_of_its_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
