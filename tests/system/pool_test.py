@@ -173,18 +173,29 @@ def test_a_size_that_is_set_survives_a_restart_and_has_bounds():
     lab.remove()
 
 
-def test_an_empty_pool_has_a_worker_when_a_job_begins():
+@contextlib.contextmanager
+def empty_pool_with_a_job():
     lab = new_lab(epochs=2)
     lab.system.write_text("workers: {min: 0, max: 2}\n")
     with served(lab, "--system", str(lab.system)):
         await_size(lab, 0)
         lab.weir("submit", str(lab.pipeline))
         events = finish(lab)
-        await_size(lab, 0)  # nobody wants any more
+        yield lab
     assert_clean_audits(events)
     told = resizes(events)
     assert told and told[0][0] == 0, told
     lab.remove()
+
+
+def test_an_empty_pool_has_a_worker_when_a_job_begins():
+    with empty_pool_with_a_job():
+        pass
+
+
+def slow_test_a_pool_that_nobody_wants_is_empty_a_minute_later():
+    with empty_pool_with_a_job() as lab:
+        await_size(lab, 0)
 
 
 def test_mistakes_in_the_system_file_are_told_by_line():
@@ -206,7 +217,10 @@ def test_mistakes_in_the_system_file_are_told_by_line():
 
 
 def main():
-    run_tests(globals(), wanted=sys.argv[1:])
+    if sys.argv[1:] == ["slow"]:
+        run_tests(globals(), prefix="slow_test_")
+    else:
+        run_tests(globals(), wanted=sys.argv[1:])
 
 
 main()
