@@ -135,18 +135,22 @@ const struct weir_sender *weir_keyring_find(const struct weir_keyring *keyring, 
     return is_found ? &keyring->at[low].sender : NULL;
 }
 
-struct msg_keys_set weir_keyring_tell(const struct weir_keyring *keyring, struct weir_arena *arena)
+struct msg_keys_set weir_keyring_tell(const struct weir_keyring *keyring, unsigned asked,
+                                      struct weir_arena *arena)
 {
-    size_t count = keyring->count;
-    const char **publics = weir_arena_alloc(arena, (count + 1) * sizeof(*publics));
-    const char **names = weir_arena_alloc(arena, (count + 1) * sizeof(*names));
-    const char **tenants = weir_arena_alloc(arena, (count + 1) * sizeof(*tenants));
-    uint32_t *roles = weir_arena_alloc(arena, (count + 1) * sizeof(*roles));
-    for (size_t i = 0; i < count; i++) {
-        publics[i] = keyring->at[i].public;
-        names[i] = keyring->at[i].sender.name;
-        tenants[i] = keyring->at[i].sender.tenant;
-        roles[i] = keyring->at[i].sender.role;
+    size_t room = keyring->count + 1, count = 0;
+    const char **publics = weir_arena_alloc(arena, room * sizeof(*publics));
+    const char **names = weir_arena_alloc(arena, room * sizeof(*names));
+    const char **tenants = weir_arena_alloc(arena, room * sizeof(*tenants));
+    uint32_t *roles = weir_arena_alloc(arena, room * sizeof(*roles));
+    for (size_t i = 0; i < keyring->count; i++) {
+        const struct weir_sender *sender = &keyring->at[i].sender;
+        if ((sender->role & asked) == 0)
+            continue;
+        publics[count] = keyring->at[i].public;
+        names[count] = sender->name;
+        tenants[count] = sender->tenant;
+        roles[count++] = sender->role;
     }
     return (struct msg_keys_set){
         .number = keyring->number,

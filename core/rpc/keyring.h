@@ -33,7 +33,8 @@ enum weir_status weir_keyring_set(struct weir_keyring *keyring, const struct msg
                                   struct weir_error *err) WEIR_MUST_USE;
 /* The one who has the secret to the public key, 40 characters of Z85; NULL: nobody who is let in. O(log keys). */
 const struct weir_sender *weir_keyring_find(const struct weir_keyring *keyring, const char *public);
-/* All of it, for somebody else; lives in `arena`, names in the keyring. */
-struct msg_keys_set weir_keyring_tell(const struct weir_keyring *keyring, struct weir_arena *arena);
+/* Its keys of these roles, for somebody else who lets them in; lives in `arena`, names in the keyring. */
+struct msg_keys_set weir_keyring_tell(const struct weir_keyring *keyring, unsigned roles,
+                                      struct weir_arena *arena);
 
 #endif

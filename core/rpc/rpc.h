@@ -105,6 +105,8 @@ enum weir_status weir_rpc_listen_keyed(struct weir_rpc_server *server,
 enum weir_status weir_rpc_set_keys(struct weir_rpc_server *server, const struct msg_keys_set *keys,
                                    struct weir_error *err) WEIR_MUST_USE;
 const struct weir_keyring *weir_rpc_keyring(const struct weir_rpc_server *server);
+/* "tcp://HOST:PORT#KEY" at which those who have keys reach it: no secret; NULL: they do not. */
+const char *weir_rpc_keyed_address(const struct weir_rpc_server *server);
 
 /* A message that was refused, or a handshake. */
 struct weir_refusal {

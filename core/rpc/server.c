@@ -339,16 +339,28 @@ enum weir_status weir_rpc_listen(struct weir_rpc_server *server, const char *end
 
 /* ---- keys ---- */
 
+/* The first listener for those who have keys, or NULL. */
+static struct weir_listener *keyed_listener(const struct weir_rpc_server *server)
+{
+    for (size_t i = 0; i < server->listener_count; i++)
+        if (server->listeners[i]->is_keyed)
+            return server->listeners[i];
+    return NULL;
+}
+
+const char *weir_rpc_keyed_address(const struct weir_rpc_server *server)
+{
+    const struct weir_listener *listener = keyed_listener(server);
+    return listener != NULL ? listener->address : NULL;
+}
+
 static void on_denied(void *owner, const char *public, const char *address)
 {
-    struct weir_rpc_server *server = owner;
-    size_t keyed = 0;
-    while (keyed < server->listener_count && !server->listeners[keyed]->is_keyed)
-        keyed++;
-    if (keyed < server->listener_count)
-        note_refusal(
-            server->listeners[keyed],
-            &(struct weir_refusal){.public = public, .message = "handshake", .where = address});
+    struct weir_listener *listener = keyed_listener(owner);
+    const struct weir_refusal refusal = {
+        .public = public, .message = "handshake", .where = address};
+    if (listener != NULL)
+        note_refusal(listener, &refusal);
 }
 
 enum weir_status weir_rpc_listen_keyed(struct weir_rpc_server *server,

@@ -2,6 +2,7 @@
 #include "preprocess/dispatcher/dispatcher.h"
 
 #include "core/base/memory.h"
+#include "preprocess/dispatcher/keys.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -298,6 +299,7 @@ void preprocess_dispatcher_on_worker_beat(void *state, struct weir_request *requ
         worker->leases = (uint32_t)beat->jobs.count;
         worker->wiped = beat->wiped;
         worker->mismatches = beat->mismatches;
+        worker->is_elsewhere = weir_rpc_role(request) == WEIR_ROLE_WORKER;
         worker->place = weir_str_equal(beat->place, "host") ? SCALE_HOST : SCALE_POOL;
         worker->drains = preprocess_scaling_drains(&dispatcher->scaling, worker->name);
         visit.drains = worker->drains;
@@ -325,6 +327,7 @@ void preprocess_dispatcher_on_worker_beat(void *state, struct weir_request *requ
         .unreached = slot >= 0 && preprocess_pool_is_unreached(&pool->worker[slot],
                                                                weir_loop_now_ms(dispatcher->loop)),
     };
+    preprocess_dispatcher_tell_keys(dispatcher, request, &answer);
     weir_rpc_reply(request->server, &request->route, MSG_worker_orders, &answer, NULL);
     preprocess_dispatcher_expect_ahead(dispatcher);
 }

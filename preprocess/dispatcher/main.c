@@ -4,6 +4,7 @@
 #include "core/base/memory.h"
 #include "core/config/sections.h"
 #include "core/service/programs.h"
+#include "preprocess/dispatcher/keys.h"
 #include "preprocess/preview/look.h"
 #include "preprocess/preview/tensors.h"
 
@@ -132,6 +133,7 @@ static const struct weir_service DISPATCHER = {
     .open = preprocess_dispatcher_open,
     .close = preprocess_dispatcher_close,
     .wipe = preprocess_dispatcher_wipe,
+    .keys = preprocess_dispatcher_keys,
     .check = check,
     .facts = facts,
     .look = preprocess_look,

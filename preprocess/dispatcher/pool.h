@@ -35,8 +35,9 @@ struct pool_worker {
     uint64_t past[POOL_PAST_MAX];
     size_t past_count;
     int64_t heard_ms;
-    bool left;   /* in order; until it is heard again */
-    bool drains; /* it is to end: it is leased nothing more */
+    bool left;         /* in order; until it is heard again */
+    bool drains;       /* it is to end: it is leased nothing more */
+    bool is_elsewhere; /* it has a key of its own */
     enum scale_place place;
     uint32_t leases;     /* as it said */
     int64_t cpu_ns;      /* of this session, over all jobs */

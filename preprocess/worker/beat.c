@@ -33,6 +33,22 @@ static void note_unreached(struct worker *worker, bool is_unreached)
     worker->is_unreached = is_unreached;
 }
 
+/* Lets in the trainers that the platform does. */
+static void take_keys(const struct worker *worker, const struct msg_worker_orders *orders)
+{
+    struct weir_error err;
+    const struct msg_keys_set keys = {
+        .number = orders->keys,
+        .publics = orders->key_publics,
+        .names = orders->key_names,
+        .roles = orders->key_roles,
+        .tenants = orders->key_tenants,
+    };
+    if (weir_rpc_set_keys(worker->server, &keys, &err) != WEIR_OK)
+        weir_log(WEIR_LOG_WARN, "keys that came with orders are not taken", "reason=\"%s\"",
+                 err.text);
+}
+
 static void on_orders(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct worker *worker = owner;
@@ -47,6 +63,7 @@ static void on_orders(void *owner, const struct weir_reply *reply, const struct 
     worker->reasons_known = worker->reasons_sent;
     worker->wipe = orders->wipe;
     note_unreached(worker, orders->unreached);
+    take_keys(worker, orders);
     worker->pause_ms = orders->beat_ms < orders->lease_ms / 2 ? orders->beat_ms : 0;
     preprocess_flow_orders(&worker->flow, orders, worker->beat_ms);
     preprocess_worker_jobs_planned(worker, orders);
@@ -260,6 +277,7 @@ void preprocess_worker_beat(struct worker *worker)
         .place = worker->place,
         .wiped = weir_memory_wipes() ? worker->wiped : 0,
         .mismatches = worker->mismatches,
+        .keys = weir_rpc_keyring(worker->server)->number,
     };
     add_leases(worker, arena, &fits, &beat);
     add_costs(worker, arena, &beat);

@@ -140,7 +140,7 @@ static void a_list_that_cannot_be_meant_changes_nothing(void **state)
     weir_keyring_fini(&keyring);
 }
 
-static void what_is_told_of_it_makes_the_same_keyring_elsewhere(void **state)
+static void what_is_told_of_its_roles_lets_in_the_same_elsewhere(void **state)
 {
     static struct rows rows;
     struct weir_keyring here = {0}, there = {0};
@@ -149,12 +149,15 @@ static void what_is_told_of_it_makes_the_same_keyring_elsewhere(void **state)
     rows.count = 0;
     add(&rows, WEIR_ROLE_TRAINER, "t-1", "red");
     add(&rows, WEIR_ROLE_PRIVACY, "kim", "");
+    add(&rows, WEIR_ROLE_OPERATOR, "rosa", "");
     assert_int_equal(set(&here, &rows, 9), WEIR_OK);
-    const struct msg_keys_set told = weir_keyring_tell(&here, arena);
+    const struct msg_keys_set told =
+        weir_keyring_tell(&here, WEIR_ROLE_TRAINER | WEIR_ROLE_PRIVACY, arena);
     assert_int_equal(weir_keyring_set(&there, &told, NULL), WEIR_OK);
     assert_int_equal(there.number, 9);
     assert_string_equal(weir_keyring_find(&there, rows.publics[0])->tenant, "red");
     assert_int_equal(weir_keyring_find(&there, rows.publics[1])->role, WEIR_ROLE_PRIVACY);
+    assert_null(weir_keyring_find(&there, rows.publics[2]));
     weir_keyring_fini(&here);
     weir_keyring_fini(&there);
 }
@@ -166,7 +169,7 @@ int main(void)
         cmocka_unit_test(a_key_is_found_with_role_name_and_tenant),
         cmocka_unit_test(a_newer_list_replaces_all_of_it_and_an_older_one_nothing),
         cmocka_unit_test(a_list_that_cannot_be_meant_changes_nothing),
-        cmocka_unit_test(what_is_told_of_it_makes_the_same_keyring_elsewhere),
+        cmocka_unit_test(what_is_told_of_its_roles_lets_in_the_same_elsewhere),
     };
     return cmocka_run_group_tests_name("keyring", tests, NULL, NULL);
 }
