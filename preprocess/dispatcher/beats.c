@@ -284,8 +284,10 @@ void preprocess_dispatcher_on_worker_beat(void *state, struct weir_request *requ
         weir_rpc_refuse(request->server, &request->route, &err);
         return;
     }
-    struct pool_beat heard = {
-        .name = beat->worker, .endpoint = beat->endpoint, .session = beat->session};
+    struct pool_beat heard = {.name = beat->worker,
+                              .endpoint = beat->endpoint,
+                              .session = beat->session,
+                              .key = weir_rpc_sender(request)->name};
     bool is_known = false;
     int slot = preprocess_pool_hear(pool, &heard, weir_loop_now_ms(dispatcher->loop), &is_known);
     struct dispatcher_visit visit = {.worker = (uint32_t)slot,
@@ -299,7 +301,6 @@ void preprocess_dispatcher_on_worker_beat(void *state, struct weir_request *requ
         worker->leases = (uint32_t)beat->jobs.count;
         worker->wiped = beat->wiped;
         worker->mismatches = beat->mismatches;
-        worker->is_elsewhere = weir_rpc_role(request) == WEIR_ROLE_WORKER;
         worker->place = weir_str_equal(beat->place, "host") ? SCALE_HOST : SCALE_POOL;
         worker->drains = preprocess_scaling_drains(&dispatcher->scaling, worker->name);
         visit.drains = worker->drains;

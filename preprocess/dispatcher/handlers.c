@@ -403,8 +403,9 @@ static void note_unreached(struct dispatcher *dispatcher, struct dispatcher_entr
 {
     int64_t now_ms = weir_loop_now_ms(dispatcher->loop);
     for (size_t i = 0; i < beat->unreachable.count; i++) {
-        int slot = preprocess_pool_at(&dispatcher->pool, preprocess_entry_crew(entry, &dispatcher->pool),
-                                      beat->unreachable.at[i]);
+        int slot =
+            preprocess_pool_at(&dispatcher->pool, preprocess_entry_crew(entry, &dispatcher->pool),
+                               beat->unreachable.at[i]);
         if (slot < 0)
             continue;
         struct pool_worker *worker = &dispatcher->pool.worker[slot];

@@ -91,12 +91,12 @@ struct dispatcher_about {
 struct dispatcher_job {
     struct dispatcher_about about;
     struct dispatcher_record record;
-    bool unsaved;                  /* the record must be stored before the next answer */
-    bool report_unsaved;           /* a seat's `reported` has moved: store it some time soon */
-    bool fitting;                  /* rule 8 */
-    struct production *production; /* rule 10; borrowed; NULL: nobody makes the same batches */
+    bool unsaved;                      /* the record must be stored before the next answer */
+    bool report_unsaved;               /* a seat's `reported` has moved: store it some time soon */
+    bool fitting;                      /* rule 8 */
+    struct production *production;     /* rule 10; borrowed; NULL: nobody makes the same batches */
     const struct unreached *unreached; /* rule 12; borrowed; NULL: consumers reach all workers */
-    uint64_t open_fence;           /* told to consumers: fences below belong to earlier attempts */
+    uint64_t open_fence; /* told to consumers: fences below belong to earlier attempts */
     struct dispatcher_fences *fences;
     struct dispatcher_rank_state *ranks; /* one per rank */
 };

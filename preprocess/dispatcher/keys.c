@@ -9,7 +9,7 @@ void preprocess_dispatcher_keys(void *state, const struct weir_keyring *keyring)
     int64_t now_ms = weir_loop_now_ms(dispatcher->loop);
     (void)keyring;
     for (size_t i = 0; i < pool->count; i++)
-        if (pool->worker[i].is_elsewhere && preprocess_pool_is_heard(pool, i, now_ms))
+        if (preprocess_pool_is_heard(pool, i, now_ms) && pool->worker[i].key[0] != '\0')
             (void)weir_rpc_push(dispatcher->server, &pool->worker[i].route, MSG_worker_hint, &now,
                                 NULL); /* lost, the next beat asks all the same */
 }

@@ -12,6 +12,7 @@ void preprocess_pool_fini(struct pool *pool)
     for (size_t i = 0; i < pool->count; i++) {
         free(pool->worker[i].name);
         free(pool->worker[i].endpoint);
+        free(pool->worker[i].key);
     }
     free(pool->worker);
     weir_index_fini(&pool->names);
@@ -92,11 +93,29 @@ static bool is_replaced(const struct pool_worker *worker, uint64_t session, int6
            now_ms - worker->heard_ms < POOL_SILENT_MS;
 }
 
+/* True when a worker of that name lives under another key: whoever has that one does not void its leases. */
+static bool is_anothers(const struct pool_worker *worker, const char *key, int64_t now_ms)
+{
+    return worker->key != NULL && !weir_str_equal(worker->key, key) && !worker->left &&
+           now_ms - worker->heard_ms < POOL_SILENT_MS;
+}
+
+/* Makes `*slot` a copy of the text, unless it is one. */
+static void keep_text(char **slot, const char *text)
+{
+    if (weir_str_equal(*slot, text))
+        return;
+    free(*slot);
+    *slot = weir_strdup(text);
+}
+
 int preprocess_pool_hear(struct pool *pool, const struct pool_beat *beat, int64_t now_ms,
                          bool *ret_known)
 {
     int slot = find(pool, beat->name);
-    if (slot < 0 || is_replaced(&pool->worker[slot], beat->session, now_ms))
+    const char *key = beat->key != NULL ? beat->key : "";
+    if (slot < 0 || is_anothers(&pool->worker[slot], key, now_ms) ||
+        is_replaced(&pool->worker[slot], beat->session, now_ms))
         return -1;
     struct pool_worker *worker = &pool->worker[slot];
     if (worker->left && worker->session == beat->session)
@@ -104,10 +123,8 @@ int preprocess_pool_hear(struct pool *pool, const struct pool_beat *beat, int64_
     *ret_known = worker->session == beat->session;
     if (!*ret_known && worker->session != 0)
         worker->past[worker->past_count++ % POOL_PAST_MAX] = worker->session;
-    if (!weir_str_equal(worker->endpoint, beat->endpoint)) {
-        free(worker->endpoint);
-        worker->endpoint = weir_strdup(beat->endpoint);
-    }
+    keep_text(&worker->endpoint, beat->endpoint);
+    keep_text(&worker->key, key);
     if (!*ret_known)
         worker->unreached_ms = 0;
     worker->session = beat->session;
@@ -164,6 +181,7 @@ void preprocess_pool_look(struct pool *pool, int64_t now_ms)
             continue;
         free(worker->name);
         free(worker->endpoint);
+        free(worker->key);
         *worker = (struct pool_worker){0};
         pool->vacant++;
     }

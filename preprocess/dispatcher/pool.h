@@ -31,13 +31,13 @@ enum {
 struct pool_worker {
     char *name; /* NULL: the slot is free */
     char *endpoint;
+    char *key; /* name of its key; "": it is on this host */
     uint64_t session;
     uint64_t past[POOL_PAST_MAX];
     size_t past_count;
     int64_t heard_ms;
-    bool left;         /* in order; until it is heard again */
-    bool drains;       /* it is to end: it is leased nothing more */
-    bool is_elsewhere; /* it has a key of its own */
+    bool left;   /* in order; until it is heard again */
+    bool drains; /* it is to end: it is leased nothing more */
     enum scale_place place;
     uint32_t leases;     /* as it said */
     int64_t cpu_ns;      /* of this session, over all jobs */
@@ -46,8 +46,8 @@ struct pool_worker {
     uint32_t queued;     /* finished batches that wait for credit */
     int64_t socket_ns;   /* as it said, of this session … */
     uint64_t socket_bytes, lent_bytes;
-    int64_t unreached_ms; /* when a consumer last said that it cannot reach it; 0: never */
-    uint64_t mismatches;  /* as it said, of this session */
+    int64_t unreached_ms;    /* when a consumer last said that it cannot reach it; 0: never */
+    uint64_t mismatches;     /* as it said, of this session */
     uint64_t wiped;          /* newest `wipe` that it has obeyed */
     struct weir_route route; /* of its newest beat */
 };
@@ -65,11 +65,12 @@ struct pool_beat {
     const char *name;
     const char *endpoint;
     uint64_t session;
+    const char *key; /* name of the key that it came under; NULL or "": none */
 };
 
 void preprocess_pool_fini(struct pool *pool);
-/* Notes a beat and returns the slot, or -1: the beat is of a session that was replaced by one that lives, or there is
- * no slot left. `*ret_known` is false for the first beat of a session. */
+/* Notes a beat and returns the slot, or -1: the beat is of a session that was replaced by one that lives, or of a key
+ * other than that of the worker of that name, which lives, or there is no slot left. `*ret_known` is false for the first beat of a session. */
 int preprocess_pool_hear(struct pool *pool, const struct pool_beat *beat, int64_t now_ms,
                          bool *ret_known);
 /* The worker ends: it is no longer shown, and no beat of this session counts. Returns the slot, or -1: it has

@@ -143,10 +143,10 @@ struct worker {
 
     bool beat_open;
     bool is_unreached; /* a consumer has told the dispatcher that it cannot reach it */
-    bool beat_due;    /* something has changed that the dispatcher should know at once */
-    int64_t beat_ms;  /* when the newest beat was sent */
-    int64_t told_ms;  /* when the newest one was sent that the dispatcher has answered */
-    int64_t pause_ms; /* minimum between two beats, set by the dispatcher */
+    bool beat_due;     /* something has changed that the dispatcher should know at once */
+    int64_t beat_ms;   /* when the newest beat was sent */
+    int64_t told_ms;   /* when the newest one was sent that the dispatcher has answered */
+    int64_t pause_ms;  /* minimum between two beats, set by the dispatcher */
     /* Changes to the reasons of failed samples: made, sent with the newest beat, acknowledged. */
     uint64_t reasons, reasons_sent, reasons_known;
     bool hold_open;

@@ -173,8 +173,8 @@ static void ask_apart(struct fixture *fixture, const struct msg_read *asked)
     assert_int_equal(storage_reading_plan(&fixture->storage->serving, asked, fixture->arena,
                                           &fixture->reading, &err),
                      WEIR_OK);
-    assert_int_equal(
-        weir_work_start(fixture->loop, run_apart, on_apart, fixture, &work, &err), WEIR_OK);
+    assert_int_equal(weir_work_start(fixture->loop, run_apart, on_apart, fixture, &work, &err),
+                     WEIR_OK);
     test_loop_until(fixture->loop, &fixture->is_read);
     storage_reading_tell(&fixture->reading, asked, &fixture->answer, &fixture->frames);
 }

@@ -32,6 +32,26 @@ static void a_restarted_worker_replaces_its_former_self(void **state)
     free(pool);
 }
 
+/* Nobody who has another key voids the leases of a worker by its name. */
+static void a_worker_keeps_its_name_from_who_has_another_key(void **state)
+{
+    (void)state;
+    struct pool pool = {0};
+    bool known;
+    struct pool_beat beat = {.name = "w", .endpoint = "tcp://a", .session = 5, .key = "array-7"};
+    assert_int_equal(preprocess_pool_hear(&pool, &beat, 0, &known), 0);
+    beat = (struct pool_beat){.name = "w", .endpoint = "tcp://b", .session = 6, .key = "array-8"};
+    assert_int_equal(preprocess_pool_hear(&pool, &beat, 10, &known), -1);
+    beat.key = NULL;
+    assert_int_equal(preprocess_pool_hear(&pool, &beat, 10, &known), -1);
+    assert_string_equal(pool.worker[0].endpoint, "tcp://a");
+    beat.key = "array-7"; /* a worker that was started again */
+    assert_int_equal(preprocess_pool_hear(&pool, &beat, 20, &known), 0);
+    beat.key = "array-8";
+    assert_int_equal(preprocess_pool_hear(&pool, &beat, 20 + POOL_SILENT_MS, &known), 0);
+    preprocess_pool_fini(&pool);
+}
+
 /* A beat of the former process that comes after those of the new one takes the slot; it is the last of its kind. */
 static void who_goes_on_beating_gets_its_slot_back(void **state)
 {
@@ -149,6 +169,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_restarted_worker_replaces_its_former_self),
         cmocka_unit_test(who_goes_on_beating_gets_its_slot_back),
+        cmocka_unit_test(a_worker_keeps_its_name_from_who_has_another_key),
         cmocka_unit_test(a_silent_worker_is_not_shown),
         cmocka_unit_test(who_leaves_is_not_shown_until_it_is_back),
         cmocka_unit_test(thousands_beat_less_often_and_lease_for_longer),

@@ -86,7 +86,8 @@ static int begin(void **state)
     fixture->page_max = 5;
     fixture->loop = weir_loop_new();
     assert_int_equal(
-        weir_rpc_serve(fixture->loop, endpoint, SELECTOR, fixture, &fixture->server, &err), WEIR_OK);
+        weir_rpc_serve(fixture->loop, endpoint, SELECTOR, fixture, &fixture->server, &err),
+        WEIR_OK);
     assert_int_equal(weir_rpc_connect(fixture->loop, endpoint, NULL, NULL, &fixture->peer, &err),
                      WEIR_OK);
     assert_int_equal(preprocess_sets_open(temp_path(&fixture->dir, "fetched"), fixture->peer,
