@@ -161,6 +161,8 @@ void cli_render_status(const json_t *answer, struct cli_page *page)
 {
     const json_t *pipelines = json_object_get(answer, "pipelines");
     cli_pair(page, "data directory", "%s", cli_text(answer, "data_dir"));
+    if (cli_text(answer, "listen")[0] != '\0')
+        cli_pair(page, "elsewhere", "%s", cli_text(answer, "listen"));
     WEIR_AUTO_BUF up = {0};
     cli_put_duration(&up, cli_real(answer, "up_ms") / 1e3);
     cli_pair(page, "platform", "up for %s%s", weir_buf_text(&up),

@@ -400,6 +400,7 @@ static enum weir_status open_orchestrator(struct local *local, struct weir_error
     const struct orchestrator_options opening = {
         .data_dir = orchestrator_platform_data_dir(local->platform),
         .socket_dir = orchestrator_platform_socket_dir(local->platform),
+        .remote = options->remote,
         .postgres = orchestrator_platform_postgres(local->platform),
         .cluster = orchestrator_platform_cluster(local->platform),
         .prices = options->system->prices,
@@ -539,12 +540,15 @@ static enum weir_status start(struct local *local, struct weir_error *err)
         .postgres_bin_dir = system->postgres_bin_dir,
         .launching = &system->launching,
         .log_level = system->log_level,
-        .has_tcp = system->listen != NULL,
+        .has_tcp = system->listen != NULL || local->options->remote != NULL, /* workers elsewhere */
+        .remote = local->options->remote,
         .batches_memory = system->batches_memory,
     };
     struct orchestrator_platform_events events = {
         .owner = local, .ready = on_ready, .failed = on_failed, .stopped = on_stopped};
     enum weir_status status = open_signals(local, err);
+    if (status == WEIR_OK && local->options->remote != NULL)
+        status = orchestrator_listen_address_try(local->options->remote, err);
     if (status != WEIR_OK)
         return status;
     local->loop = weir_loop_new();

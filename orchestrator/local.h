@@ -6,6 +6,7 @@
 #include "core/base/bytes.h"
 #include "orchestrator/config/system.h"
 #include "orchestrator/screen/screen.h"
+#include "orchestrator/values/listen_address.h"
 
 struct local_options {
     const char *data_dir;
@@ -14,8 +15,9 @@ struct local_options {
     const struct orchestrator_system *system;
     struct screen *screen;
     struct orchestrator_workers workers;
-    const char *metrics; /* address of /metrics; NULL: there is none */
-    const char *version; /* of this program */
+    const struct listen_address *remote; /* for those elsewhere; NULL: they are not listened to */
+    const char *metrics;                 /* address of /metrics; NULL: there is none */
+    const char *version;                 /* of this program */
     bool hold;
     bool digests;
     bool explain;

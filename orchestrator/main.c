@@ -28,6 +28,8 @@ struct command {
     const char *system;
     struct weir_option_values programs;
     const char *workers;
+    const char *listen;
+    const char *advertise;
     const char *metrics;
     const char *log_level;
     const char *check_config;
@@ -58,6 +60,13 @@ static const struct weir_option OPTIONS[] = {
      "run: a program that the pipeline may name (training.program), in all modes, for this run; may be given again",
      OPTION(programs)},
     {"workers", "N", "worker processes (2, or as many as the system file says)", OPTION(workers)},
+    {"listen", "ENDPOINT",
+     "tcp://ADDRESS:PORT for those elsewhere who have keys (weir keys): this process; storage, selector and "
+     "dispatcher have the three ports after it",
+     OPTION(listen)},
+    {"advertise", "HOST",
+     "name or address by which those elsewhere reach this host (default: that of --listen)",
+     OPTION(advertise)},
     {"metrics", "ADDRESS",
      "serve /metrics to Prometheus, such as 127.0.0.1:9464; the loopback alone; port 0: any that is free",
      OPTION(metrics)},
@@ -298,6 +307,25 @@ static bool read_workers(const struct command *command, const struct orchestrato
            workers + ret_workers->host_max <= ORCHESTRATOR_WORKERS_MAX;
 }
 
+/* Where it listens to those elsewhere, as the command line says, or else the system file. False: it was complained of. */
+static bool read_listen(const struct command *command, struct orchestrator_system *system,
+                        struct listen_address *address, struct local_options *options)
+{
+    struct weir_error err;
+    if (command->listen != NULL)
+        system->remote = command->listen;
+    if (command->advertise != NULL)
+        system->advertise = command->advertise;
+    if (system->remote == NULL)
+        return true;
+    options->remote = address;
+    if (orchestrator_listen_address_read(system->remote, system->advertise, address, &err) ==
+        WEIR_OK)
+        return true;
+    orchestrator_screen_fail(options->screen, err.text);
+    return false;
+}
+
 static int work(const struct command *command, const char *file, struct weir_bytes text)
 {
     struct weir_error err;
@@ -322,7 +350,13 @@ static int work(const struct command *command, const char *file, struct weir_byt
         orchestrator_screen_end(&screen);
         return EXIT_USAGE;
     }
+    struct listen_address remote;
     int code = EXIT_USAGE;
+    if (!command->dry_run && !read_listen(command, &system, &remote, &options)) {
+        orchestrator_screen_end(&screen);
+        orchestrator_system_fini(&system);
+        return EXIT_USAGE;
+    }
     if (!command->dry_run) /* the platform whose file this is may be up */
         options.metrics = command->metrics != NULL ? command->metrics : system.metrics;
     orchestrator_scratch_dir_sweep(weir_now_wall_us());

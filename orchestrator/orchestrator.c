@@ -8,6 +8,7 @@
 #include "core/service/service.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/erasures/receipt_keys.h"
+#include "orchestrator/values/listen_address.h"
 
 #include <stdlib.h>
 
@@ -31,15 +32,30 @@ static enum weir_status connect_all(struct orchestrator *orch, const char *socke
     return status;
 }
 
-static enum weir_status listen_to_all(struct orchestrator *orch, const char *socket_dir,
+static enum weir_status listen_to_remote(struct orchestrator *orch,
+                                         const struct listen_address *remote,
+                                         struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *endpoint = orchestrator_listen_address_of(remote, "orchestrator");
+    enum weir_status status = weir_service_listen_remote(
+        orch->topics.server, orch->context.data_dir, endpoint, remote->advertise, err);
+    if (status == WEIR_OK)
+        orch->context.remote = weir_rpc_keyed_address(orch->topics.server);
+    return status;
+}
+
+static enum weir_status listen_to_all(struct orchestrator *orch,
+                                      const struct orchestrator_options *options,
                                       struct weir_error *err)
 {
     static const enum weir_role ROLES[] = {WEIR_ROLE_PLATFORM, WEIR_ROLE_TRAINER};
     enum weir_status status = WEIR_OK;
     orch->topics.server = weir_rpc_server_new(orch->context.loop, ORCHESTRATOR_HANDLERS, orch);
     for (size_t i = 0; status == WEIR_OK && i < WEIR_COUNT(ROLES); i++)
-        status =
-            weir_service_listen(orch->topics.server, socket_dir, "orchestrator", ROLES[i], err);
+        status = weir_service_listen(orch->topics.server, options->socket_dir, "orchestrator",
+                                     ROLES[i], err);
+    if (status == WEIR_OK && options->remote != NULL)
+        status = listen_to_remote(orch, options->remote, err);
     return status;
 }
 
@@ -133,7 +149,7 @@ enum weir_status orchestrator_open(struct weir_loop *loop,
     if (status == WEIR_OK)
         status = connect_all(orch, options->socket_dir, err);
     if (status == WEIR_OK)
-        status = listen_to_all(orch, options->socket_dir, err);
+        status = listen_to_all(orch, options, err);
     if (status == WEIR_OK)
         status = orchestrator_runs_recall(&orch->runs, err);
     if (status == WEIR_OK)

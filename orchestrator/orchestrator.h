@@ -9,11 +9,13 @@
 #include "orchestrator/pool/pool.h"
 #include "orchestrator/topics/topic.h"
 
+struct listen_address;
 struct receipt_key_order;
 
 struct orchestrator_options {
     const char *data_dir;
     const char *socket_dir;
+    const struct listen_address *remote; /* for those elsewhere; NULL: they are not listened to */
     const char *postgres;
     const char *cluster; /* its folder; NULL: the server is not Weir's own */
     struct orchestrator_prices prices;

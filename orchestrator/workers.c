@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { ARGUMENTS_MAX = 10, STOP_MS = 5000 };
+enum { ARGUMENTS_MAX = 12, STOP_MS = 5000 };
 
 /* Arguments that all workers of a place have. */
 struct worker_arguments {
@@ -28,6 +28,8 @@ static void arguments_init(struct worker_arguments *arguments,
     add(arguments, "--share", arguments->share);
     if (system->listen != NULL)
         add(arguments, "--listen", system->listen);
+    if (system->listen != NULL && system->advertise != NULL)
+        add(arguments, "--advertise", system->advertise);
     if (system->compress != NULL)
         add(arguments, "--compress", system->compress);
     if (system->cache_bytes > 0) {

@@ -27,7 +27,8 @@ enum {
     KEEPALIVE_S = 10, /* of silence, on a connection that leaves this host; then probes */
     PROBE_S = 5,
     PROBES = 3,
-    UNHEARD_MS = 25 * 1000, /* what was sent and is not acknowledged: the other side is gone */
+    UNHEARD_MS = 10 * 1000, /* what was sent and is not acknowledged: the other side is gone */
+    CONNECT_MS = 3000, /* then it is tried again: the system would wait twice as long each time */
     CLOSE_WAIT_NS = 200 * 1000,
     CLOSE_WAITS_MAX = 2500,
 };
@@ -68,6 +69,7 @@ static const struct option ELSEWHERE[] = {
     {true, true, ZMQ_TCP_KEEPALIVE_INTVL, PROBE_S},
     {true, true, ZMQ_TCP_KEEPALIVE_CNT, PROBES},
     {true, true, ZMQ_TCP_MAXRT, UNHEARD_MS},
+    {false, true, ZMQ_CONNECT_TIMEOUT, CONNECT_MS},
 };
 
 size_t weir_socket_bytes_max(const struct weir_socket_plan *plan)

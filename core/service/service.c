@@ -119,6 +119,24 @@ char *weir_service_pair_path(const char *data_dir)
     return weir_format("%s/keys/platform", data_dir);
 }
 
+enum weir_status weir_service_listen_remote(struct weir_rpc_server *server, const char *data_dir,
+                                            const char *endpoint, const char *advertise,
+                                            struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *directory = weir_format("%s/keys", data_dir);
+    WEIR_AUTO_FREE char *path = weir_service_pair_path(data_dir);
+    struct weir_pair pair;
+    enum weir_status status = weir_make_directories(directory, KEYS_DIR_MODE, err);
+    if (status == WEIR_OK)
+        status = weir_pair_keep(path, &pair, err);
+    if (status != WEIR_OK)
+        return status;
+    const struct weir_rpc_door door = {endpoint, advertise, &pair};
+    status = weir_rpc_listen_keyed(server, &door, err);
+    weir_pair_fini(&pair);
+    return status;
+}
+
 static enum weir_status connect_elsewhere(const struct weir_service_connection *to)
 {
     struct weir_pass pass = {.platform = NULL};
@@ -357,21 +375,10 @@ static enum weir_status listen_from_elsewhere(struct running *running, struct we
     return status;
 }
 
-static enum weir_status listen_to_remote(struct running *running, struct weir_error *err)
+static bool leaves_host(const char *endpoint)
 {
-    const struct weir_service_options *options = running->options;
-    WEIR_AUTO_FREE char *directory = weir_format("%s/keys", options->data_dir);
-    WEIR_AUTO_FREE char *path = weir_service_pair_path(options->data_dir);
-    struct weir_pair pair;
-    enum weir_status status = weir_make_directories(directory, KEYS_DIR_MODE, err);
-    if (status == WEIR_OK)
-        status = weir_pair_keep(path, &pair, err);
-    if (status != WEIR_OK)
-        return status;
-    const struct weir_rpc_door door = {options->remote, options->advertise, &pair};
-    status = weir_rpc_listen_keyed(running->server, &door, err);
-    weir_pair_fini(&pair);
-    return status;
+    struct weir_error unseen;
+    return weir_rpc_check_endpoint(endpoint, &unseen) == WEIR_UNSUPPORTED;
 }
 
 static enum weir_status listen_to_trainers(struct running *running, struct weir_error *err)
@@ -379,6 +386,9 @@ static enum weir_status listen_to_trainers(struct running *running, struct weir_
     const struct weir_service_options *options = running->options;
     if (options->key != NULL)
         return listen_from_elsewhere(running, err);
+    if (options->listen != NULL && leaves_host(options->listen))
+        return weir_service_listen_remote(running->server, options->data_dir, options->listen,
+                                          options->advertise, err);
     if (options->listen != NULL)
         return weir_rpc_listen(running->server, options->listen, WEIR_ROLE_TRAINER, err);
     return weir_service_listen(running->server, options->socket_dir, options->name,
@@ -398,7 +408,8 @@ static enum weir_status bind_endpoints(struct running *running, struct weir_erro
     if (status == WEIR_OK && (roles & WEIR_ROLE_TRAINER) != 0)
         status = listen_to_trainers(running, err);
     if (status == WEIR_OK && options->remote != NULL)
-        status = listen_to_remote(running, err);
+        status = weir_service_listen_remote(running->server, options->data_dir, options->remote,
+                                            options->advertise, err);
     return status;
 }
 

@@ -111,6 +111,11 @@ enum weir_status weir_service_connect_to(const struct weir_service_connection *c
 /* "DIR/keys/platform" in caller's memory: where the data directory has the platform's own pair of keys. */
 char *weir_service_pair_path(const char *data_dir) WEIR_MUST_USE;
 
+/* Listens to those elsewhere whose keys are let in, at tcp://HOST:PORT; proves the platform's own pair, and makes that
+ * when there is none. `advertise` (NULL: HOST) is the host by which others reach it. */
+enum weir_status weir_service_listen_remote(struct weir_rpc_server *server, const char *data_dir,
+                                            const char *endpoint, const char *advertise,
+                                            struct weir_error *err) WEIR_MUST_USE;
 /* Listens to PLATFORM at NAME.sock, or to TRAINER at trainer/NAME.sock; makes that directory. */
 enum weir_status weir_service_listen(struct weir_rpc_server *server, const char *socket_dir,
                                      const char *name, enum weir_role role,

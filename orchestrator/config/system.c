@@ -5,6 +5,7 @@
 #include "core/db/db.h"
 #include "core/rpc/rpc.h"
 #include "core/wire/compression.h"
+#include "orchestrator/values/listen_address.h"
 #include "orchestrator/values/loopback_address.h"
 
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 
 struct system_section {
     uint64_t trainers, gpus;
-    const char *user, *log_level;
+    const char *user, *log_level, *listen, *advertise;
     const struct weir_yaml_node *launcher, *slurm, *workers, *postgres, *prices, *programs, *quotas,
         *budgets, *batches, *cache, *roots, *credentials, *metrics;
 };
@@ -40,6 +41,13 @@ static const struct cfg_key SYSTEM_KEYS[] = {
              .doc = "to run as when started as root; by default the data directory's owner"),
     CFG_TEXT(struct system_section, log_level, .fallback = "info",
              .doc = "of the services: debug, info, warn or error"),
+    CFG_TEXT(struct system_section, listen,
+             .doc = "tcp://ADDRESS:PORT for those elsewhere who have keys: the orchestrator's, and "
+                    "PORT + 1, 2 and 3 of storage, selector and dispatcher; *: all addresses of "
+                    "this host (default: nobody elsewhere is listened to)"),
+    CFG_TEXT(struct system_section, advertise,
+             .doc = "name or address of this host by which others reach it (default: that of "
+                    "listen)"),
     CFG_NODE(struct system_section, postgres,
              .doc = "{connection: …} of a running server, or {bin_dir: …}"),
     CFG_NODE(struct system_section, prices, .doc = "prices that cost is computed with"),
@@ -82,8 +90,9 @@ static const struct cfg_key BATCHES_KEYS[] = {
     CFG_TEXT(
         struct batches_section, listen,
         .doc =
-            "endpoint that workers send from: tcp://127.0.0.1:* (a port each), loopback only; by "
-            "default a local socket each, and memory that trainers lend"),
+            "endpoint that workers send from: tcp://ADDRESS:* (a port each); beyond the loopback "
+            "with listen of the system file alone; by default a local socket each, and memory "
+            "that trainers lend"),
     CFG_CHOICE(struct batches_section, compress, .fallback = "none", .choices = WEIR_COMPRESSIONS,
                .doc =
                    "tensors of 4 KiB and more, where it makes them an eighth smaller; they are not "
@@ -170,7 +179,7 @@ static enum weir_status read_postgres(struct orchestrator_system *system,
 
 /* Many workers share the endpoint: the system has to choose their ports. */
 static enum weir_status check_listen(const struct weir_yaml_node *batches, const char *listen,
-                                     struct weir_error *err)
+                                     bool has_keys, struct weir_error *err)
 {
     static const char TCP[] = "tcp://", ANY_PORT[] = ":*";
     const struct weir_yaml_node *node = weir_yaml_get(batches, "listen");
@@ -182,7 +191,7 @@ static enum weir_status check_listen(const struct weir_yaml_node *batches, const
         strcmp(listen + size - (sizeof(ANY_PORT) - 1), ANY_PORT) != 0)
         return weir_yaml_fail(node, err, "batches.listen: expected tcp://ADDRESS:*, found '%s'",
                               listen);
-    if (weir_rpc_check_endpoint(listen, &why) != WEIR_OK)
+    if (!has_keys && weir_rpc_check_endpoint(listen, &why) != WEIR_OK)
         return weir_yaml_fail(node, err, "batches.listen: %s", why.text);
     return WEIR_OK;
 }
@@ -194,12 +203,28 @@ static enum weir_status read_batches(struct orchestrator_system *system,
     enum weir_status status =
         cfg_read(BATCHES_KEYS, CFG_CLOSED, node, "batches", NULL, &batches, err);
     if (status == WEIR_OK)
-        status = check_listen(node, batches.listen, err);
+        status = check_listen(node, batches.listen, system->remote != NULL, err);
     system->listen = batches.listen;
     system->compress = WEIR_COMPRESSIONS[batches.compress];
     system->share_bytes = batches.share;
     system->batches_memory = batches.memory;
     return status;
+}
+
+/* The address of the file; the command line may have another one. */
+static enum weir_status read_listen(struct orchestrator_system *system,
+                                    const struct weir_yaml_node *root,
+                                    const struct system_section *section, struct weir_error *err)
+{
+    struct listen_address address;
+    struct weir_error why;
+    system->remote = section->listen;
+    system->advertise = section->advertise;
+    if (section->listen != NULL &&
+        orchestrator_listen_address_read(section->listen, section->advertise, &address, &why) !=
+            WEIR_OK)
+        return weir_yaml_fail(weir_yaml_get(root, "listen"), err, "%s", why.text);
+    return WEIR_OK;
 }
 
 static size_t default_trainers(void)
@@ -224,6 +249,8 @@ static enum weir_status read_sections(struct orchestrator_system *system,
         status = cfg_read(ORCHESTRATOR_PRICE_KEYS, CFG_CLOSED, section.prices, "prices", NULL,
                           &system->prices, err);
     }
+    if (status == WEIR_OK)
+        status = read_listen(system, root, &section, err);
     if (status == WEIR_OK)
         status = read_batches(system, section.batches, err);
     if (status == WEIR_OK)

@@ -36,6 +36,7 @@ struct context {
     struct weir_loop *loop;
     struct weir_db *db;
     char *data_dir;
+    const char *remote; /* "tcp://HOST:PORT#KEY", as those elsewhere reach it; NULL: they do not */
     struct weir_rpc_peer *storage;
     struct weir_rpc_peer *selector;
     struct weir_rpc_peer *dispatcher;

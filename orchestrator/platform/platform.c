@@ -13,6 +13,7 @@
 #include "orchestrator/platform/postgres.h"
 #include "orchestrator/processes/environment.h"
 #include "orchestrator/processes/spawn.h"
+#include "orchestrator/values/listen_address.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -33,6 +34,7 @@ enum {
     HEALTH_REQUEST_MS = 5000, /* then it is asked again */
     RETRY_MS_MIN = 100,       /* between attempts to make the cluster */
     ARGUMENTS_MAX = 32,
+    SERVICE_ARGUMENTS_MAX = 8,
     EXIT_USAGE = 2, /* will not get better by trying again */
 };
 
@@ -58,7 +60,8 @@ struct orchestrator_platform {
     struct weir_error failure;
     char *bin_dir;
     char *log_level;
-    char *memory; /* of batches on their way, as the dispatcher reads it */
+    char *memory;                        /* of batches on their way, as the dispatcher reads it */
+    const struct listen_address *remote; /* NULL: nobody elsewhere is listened to */
     struct orchestrator_jails jails;
     struct orchestrator_datadir *datadir;
     struct orchestrator_supervisor *supervisor;
@@ -228,13 +231,30 @@ static void command_free(char **argv)
     free(argv);
 }
 
+/* Returns how many arguments there are with this option. */
+static size_t add(const char *arguments[SERVICE_ARGUMENTS_MAX], size_t count, const char *option,
+                  const char *value)
+{
+    arguments[count] = option;
+    arguments[count + 1] = value;
+    return count + 2;
+}
+
 /* Services alone connect to Postgres, and read how from their standard input: a command line and an environment can be
  * seen from outside, and a connection may hold a password. */
 static enum weir_status start_service(struct orchestrator_platform *platform, const char *name,
                                       struct weir_error *err)
 {
-    const char *const arguments[] = {"--postgres", "-", "--memory", platform->memory};
-    size_t count = strcmp(name, "dispatcher") == 0 ? WEIR_COUNT(arguments) : 2;
+    const char *arguments[SERVICE_ARGUMENTS_MAX] = {"--postgres", "-"};
+    size_t count = 2;
+    WEIR_AUTO_FREE char *endpoint = NULL;
+    if (strcmp(name, "dispatcher") == 0)
+        count = add(arguments, count, "--memory", platform->memory);
+    if (platform->remote != NULL) {
+        endpoint = orchestrator_listen_address_of(platform->remote, name);
+        count = add(arguments, count, "--remote", endpoint);
+        count = add(arguments, count, "--advertise", platform->remote->advertise);
+    }
     const struct orchestrator_program program = {
         .program = name, .name = name, .arguments = arguments, .argument_count = count};
     char **argv = command(platform, &program);
@@ -618,6 +638,7 @@ enum weir_status orchestrator_platform_start(struct weir_loop *loop,
         options->postgres_bin_dir != NULL ? weir_strdup(options->postgres_bin_dir) : NULL;
     platform->log_level = options->log_level != NULL ? weir_strdup(options->log_level) : NULL;
     platform->memory = weir_format("%lu", options->batches_memory);
+    platform->remote = options->remote;
     platform->patience_ms = options->patience_ms != 0 ? options->patience_ms : PATIENCE_MS;
     enum weir_status status = start_steps(platform, options, err);
     if (status != WEIR_OK)

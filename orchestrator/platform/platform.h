@@ -13,6 +13,7 @@
 #include "orchestrator/processes/supervisor.h"
 
 struct launcher_process;
+struct listen_address;
 struct launching;
 
 struct orchestrator_platform_options {
@@ -22,9 +23,11 @@ struct orchestrator_platform_options {
     const char *postgres;         /* conninfo of a server that runs already; NULL: a private one */
     const char *postgres_bin_dir; /* NULL: the newest Postgres installed */
     const struct launching
-        *launching;          /* of workers and trainers; outlives the platform; NULL: local */
-    const char *log_level;   /* of the children; NULL: their default */
-    bool has_tcp;            /* trainers get batches over TCP */
+        *launching;        /* of workers and trainers; outlives the platform; NULL: local */
+    const char *log_level; /* of the children; NULL: their default */
+    bool has_tcp;          /* trainers get batches over TCP */
+    const struct listen_address *
+        remote; /* where services listen to those elsewhere; outlives the platform; NULL: nowhere */
     uint64_t batches_memory; /* of batches on their way and waiting; 0: any */
     int64_t patience_ms;     /* with a start that comes no further; 0: a minute */
 };

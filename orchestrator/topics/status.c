@@ -1,5 +1,6 @@
 /* status: how the platform and its pipelines stand. */
 #include "core/base/clock.h"
+#include "core/base/memory.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/erasures/erasure.h"
 #include "orchestrator/pipeline/pipeline.h"
@@ -8,6 +9,8 @@
 #include "orchestrator/runs/run.h"
 #include "orchestrator/topics/topic.h"
 #include "orchestrator/values/json_number.h"
+
+#include <string.h>
 
 enum { ERASURES_LISTED_MAX = 1000 };
 
@@ -174,6 +177,12 @@ static json_t *trainers_json(const struct topics *topics)
                        JSON_NUMBER("gpus_busy", view.gpus_busy));
 }
 
+/* The address without its key; NULL stays NULL. */
+static char *listen_text(const char *address)
+{
+    return address != NULL ? weir_strndup(address, strcspn(address, "#")) : NULL;
+}
+
 void orchestrator_topic_status(struct topic_call *call)
 {
     struct topics *topics = call->all;
@@ -196,9 +205,11 @@ void orchestrator_topic_status(struct topic_call *call)
         orchestrator_topic_refuse(call, &err);
         return;
     }
+    WEIR_AUTO_FREE char *listen = listen_text(topics->context->remote);
     orchestrator_topic_answer(
         call,
         JSON_FIELDS(JSON_TEXT("data_dir", topics->context->data_dir),
+                    JSON_TEXT_OR_NULL("listen", listen),
                     JSON_FLAG("held", topics->pipelines->are_held),
                     JSON_NUMBER("up_ms", weir_now_ms() - topics->started_ms),
                     JSON_TEXT_OR_NULL("metrics", topics->metrics),
