@@ -261,8 +261,10 @@ static void join(struct weir_client *client, const char *endpoint)
         worker->endpoint = weir_strdup(endpoint);
     }
     worker->reach = (struct reach){.is_far = is_far(endpoint), .heard_ms = weir_now_ms()};
-    if (weir_rpc_connect(client->loop, endpoint, FROM_WORKER, worker, &worker->peer, NULL) ==
-        WEIR_OK)
+    /* Under the pair, if there is one: the worker may be elsewhere. */
+    const struct weir_pair *pair = client->has_pair && is_far(endpoint) ? &client->pair : NULL;
+    if (weir_rpc_connect_as(client->loop, endpoint, pair, FROM_WORKER, worker, &worker->peer,
+                            NULL) == WEIR_OK)
         trainer_delivery_worker_join(client->delivery, worker->slot);
 }
 
@@ -345,6 +347,17 @@ static void give_credit(struct weir_client *client, int64_t now_ms)
 
 /* ---- dispatcher ---- */
 
+/* Takes the pair that workers elsewhere let the platform's own trainers in by, unless this one has its own. */
+static void take_pair(struct weir_client *client, const struct msg_client_opened *opened)
+{
+    if (client->has_pair || !weir_key_is_one(opened->pair_public) ||
+        !weir_key_is_one(opened->pair_secret))
+        return;
+    memcpy(client->pair.public, opened->pair_public, sizeof(client->pair.public));
+    memcpy(client->pair.secret, opened->pair_secret, sizeof(client->pair.secret));
+    client->has_pair = true;
+}
+
 static void remember_opened(struct weir_client *client, const struct msg_client_opened *opened)
 {
     weir_buf_append(&client->fitted, opened->fitted.at, opened->fitted.size);
@@ -367,6 +380,7 @@ static void remember_opened(struct weir_client *client, const struct msg_client_
     trainer_delivery_resize(client->delivery, client->buffering.bytes);
     trainer_lending_resize(&client->lending, client->buffering.bytes);
     trainer_lending_saw(&client->lending, opened->batch_bytes);
+    take_pair(client, opened);
     set_workers(client, opened->workers);
 }
 

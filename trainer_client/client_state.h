@@ -44,6 +44,8 @@ struct weir_client {
     /* Fixed before the thread starts. */
     uint64_t run, session;
     uint32_t rank, ranks;
+    bool has_pair;         /* it proves this pair to workers: its own, or … */
+    struct weir_pair pair; /* … that of all trainers of the platform's host */
     char *dispatcher_endpoint, *storage_endpoint, *orchestrator_endpoint, *holder, *token;
     int64_t open_timeout_ms, open_end_ms;
     int wake_fd;

@@ -280,7 +280,8 @@ void preprocess_dispatcher_on_worker_beat(void *state, struct weir_request *requ
     struct pool *pool = &dispatcher->pool;
     const struct msg_worker_beat *beat = request->message;
     struct weir_error err;
-    if (check(beat, &err) != WEIR_OK) {
+    if (check(beat, &err) != WEIR_OK ||
+        preprocess_dispatcher_check_name(weir_rpc_sender(request), beat->worker, &err) != WEIR_OK) {
         weir_rpc_refuse(request->server, &request->route, &err);
         return;
     }
@@ -337,6 +338,9 @@ void preprocess_dispatcher_on_worker_leave(void *state, struct weir_request *req
 {
     struct dispatcher *dispatcher = state;
     const struct msg_worker_leave *leave = request->message;
+    struct weir_error err;
+    if (preprocess_dispatcher_check_name(weir_rpc_sender(request), leave->worker, &err) != WEIR_OK)
+        return;
     int slot = preprocess_pool_leave(&dispatcher->pool, leave->worker, leave->session);
     if (slot >= 0)
         preprocess_shares_drop(&dispatcher->shares, (uint32_t)slot);

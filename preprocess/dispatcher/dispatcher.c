@@ -3,6 +3,7 @@
 
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "preprocess/dispatcher/keys.h"
 
 #include <stdlib.h>
 
@@ -324,6 +325,8 @@ enum weir_status preprocess_dispatcher_open(const struct weir_service_options *o
     uint64_t incarnation = 0;
     enum weir_status status =
         weir_service_read_bytes("--memory", options->memory, 0, &dispatcher->batches_memory, err);
+    if (status == WEIR_OK)
+        status = preprocess_dispatcher_open_pair(dispatcher, options, err);
     if (status == WEIR_OK)
         status = preprocess_store_open(options->postgres, &dispatcher->db, &incarnation, err);
     dispatcher->plans.db = dispatcher->db;

@@ -69,6 +69,7 @@ struct dispatcher {
     size_t pending_count, pending_capacity;
     struct dispatcher_orders orders;
     uint64_t wipe; /* newest `wipe` that was asked for */
+    struct weir_pair trainers; /* of this host, for workers elsewhere; zeroed: there are none */
 };
 
 enum weir_status preprocess_dispatcher_open(const struct weir_service_options *options,

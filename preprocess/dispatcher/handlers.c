@@ -4,6 +4,7 @@
 
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "preprocess/dispatcher/keys.h"
 #include "preprocess/plan/elements.h"
 
 #include <stdio.h>
@@ -394,6 +395,7 @@ static void on_client_open(void *state, struct weir_request *request)
         .memory = preprocess_dispatcher_memory(dispatcher, entry, opening->rank, request->arena),
     };
     preprocess_elements_tell(entry->plan.chain, request->arena, &message);
+    preprocess_dispatcher_lend_pair(dispatcher, request, &message);
     reply(request, MSG_client_opened, &message);
 }
 

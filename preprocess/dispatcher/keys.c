@@ -1,6 +1,49 @@
 /* Handing keys on. */
 #include "preprocess/dispatcher/keys.h"
 
+#include "core/base/memory.h"
+
+#include <string.h>
+
+static const char TRAINERS[] = "trainers"; /* of this host */
+
+static bool is_elsewhere(const struct weir_sender *sender)
+{
+    return sender->name[0] != '\0';
+}
+
+enum weir_status preprocess_dispatcher_open_pair(struct dispatcher *dispatcher,
+                                                 const struct weir_service_options *options,
+                                                 struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *path = weir_format("%s/keys/%s", options->data_dir, TRAINERS);
+    return options->remote == NULL ? WEIR_OK : weir_pair_keep(path, &dispatcher->trainers, err);
+}
+
+void preprocess_dispatcher_lend_pair(const struct dispatcher *dispatcher,
+                                     const struct weir_request *request,
+                                     struct msg_client_opened *opened)
+{
+    if (is_elsewhere(weir_rpc_sender(request)))
+        return;
+    opened->pair_public = dispatcher->trainers.public;
+    opened->pair_secret = dispatcher->trainers.secret;
+}
+
+enum weir_status preprocess_dispatcher_check_name(const struct weir_sender *sender,
+                                                  const char *worker, struct weir_error *err)
+{
+    size_t size = strlen(sender->name);
+    bool is_its_own = strncmp(worker, sender->name, size) == 0 &&
+                      (worker[size] == '\0' || worker[size] == '-');
+    if (!is_elsewhere(sender) || is_its_own)
+        return WEIR_OK;
+    return weir_fail(err, WEIR_DENIED,
+                     "worker_beat: worker '%.64s' has the key of '%s': expected --name %s, or "
+                     "%s-SOMETHING where several have the key",
+                     worker, sender->name, sender->name, sender->name);
+}
+
 void preprocess_dispatcher_keys(void *state, const struct weir_keyring *keyring)
 {
     struct dispatcher *dispatcher = state;
@@ -14,6 +57,39 @@ void preprocess_dispatcher_keys(void *state, const struct weir_keyring *keyring)
                                 NULL); /* lost, the next beat asks all the same */
 }
 
+/* Appends a text to a column, whose texts are borrowed. */
+static struct weir_strs with(const struct weir_strs *column, const char *last,
+                             struct weir_arena *arena)
+{
+    const char **all = weir_arena_alloc(arena, (column->count + 1) * sizeof(*all));
+    for (size_t i = 0; i < column->count; i++)
+        all[i] = column->at[i];
+    all[column->count] = last;
+    return (struct weir_strs){all, column->count + 1};
+}
+
+static struct weir_u32s with_role(const struct weir_u32s *column, uint32_t last,
+                                  struct weir_arena *arena)
+{
+    uint32_t *all = weir_arena_alloc(arena, (column->count + 1) * sizeof(*all));
+    for (size_t i = 0; i < column->count; i++)
+        all[i] = column->at[i];
+    all[column->count] = last;
+    return (struct weir_u32s){all, column->count + 1};
+}
+
+/* Adds the trainers of this host. */
+static void add_own(const struct dispatcher *dispatcher, struct msg_keys_set *keys,
+                    struct weir_arena *arena)
+{
+    if (dispatcher->trainers.public[0] == '\0')
+        return;
+    keys->publics = with(&keys->publics, dispatcher->trainers.public, arena);
+    keys->names = with(&keys->names, TRAINERS, arena);
+    keys->tenants = with(&keys->tenants, "", arena);
+    keys->roles = with_role(&keys->roles, WEIR_ROLE_TRAINER, arena);
+}
+
 void preprocess_dispatcher_tell_keys(const struct dispatcher *dispatcher,
                                      const struct weir_request *beat,
                                      struct msg_worker_orders *answer)
@@ -22,7 +98,8 @@ void preprocess_dispatcher_tell_keys(const struct dispatcher *dispatcher,
     const struct msg_worker_beat *said = beat->message;
     if (weir_rpc_role(beat) != WEIR_ROLE_WORKER || said->keys >= keyring->number)
         return;
-    const struct msg_keys_set keys = weir_keyring_tell(keyring, WEIR_ROLE_TRAINER, beat->arena);
+    struct msg_keys_set keys = weir_keyring_tell(keyring, WEIR_ROLE_TRAINER, beat->arena);
+    add_own(dispatcher, &keys, beat->arena);
     answer->keys = keys.number;
     answer->key_publics = keys.publics;
     answer->key_names = keys.names;

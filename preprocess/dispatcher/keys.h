@@ -1,9 +1,24 @@
-/* Keys of trainers, handed on to workers that are elsewhere: those let trainers in by themselves. */
+/* Keys of trainers, handed on to workers that are elsewhere: those let trainers in by themselves. Trainers that run on
+ * the platform's host have no keys. For them the dispatcher keeps one pair, in DATA_DIR/keys/trainers, which it hands on
+ * like the others, and tells to whoever opens a consumer through a socket of this host. */
 #ifndef WEIR_PREPROCESS_DISPATCHER_KEYS_H
 #define WEIR_PREPROCESS_DISPATCHER_KEYS_H
 
 #include "preprocess/dispatcher/dispatcher.h"
 
+/* Reads the pair of trainers of this host, or makes it, where anybody is let in from elsewhere. */
+enum weir_status preprocess_dispatcher_open_pair(struct dispatcher *dispatcher,
+                                                 const struct weir_service_options *options,
+                                                 struct weir_error *err) WEIR_MUST_USE;
+/* Adds it to the answer to a trainer of this host. */
+void preprocess_dispatcher_lend_pair(const struct dispatcher *dispatcher,
+                                     const struct weir_request *request,
+                                     struct msg_client_opened *opened);
+/* DENIED for a worker under a key of another name: it could take over the slot, and the leases, of another worker. Of a
+ * key for several, each has the key's name, a hyphen and what tells it from the others. */
+enum weir_status preprocess_dispatcher_check_name(const struct weir_sender *sender,
+                                                  const char *worker,
+                                                  struct weir_error *err) WEIR_MUST_USE;
 /* The keyring has changed: workers elsewhere are told to beat now. */
 void preprocess_dispatcher_keys(void *state, const struct weir_keyring *keyring);
 /* Adds the keys to the answer of a beat that named older ones. */

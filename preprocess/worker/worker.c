@@ -1,6 +1,7 @@
 /* A worker's state, its clock, and what consumers tell it. */
 #include "preprocess/worker/worker.h"
 
+#include "core/base/file.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
@@ -17,6 +18,7 @@
 #include <string.h>
 
 enum {
+    SCRATCH_MODE = 0700,
     FAREWELL_MS = 20, /* at most, for the last words to leave the sockets */
     FULL_LOG_MS = 60 * 1000,
 };
@@ -101,17 +103,52 @@ static const struct weir_rpc_handler STORAGE_HINTS[] = {
     {MSG_none, NULL},
 };
 
-static enum weir_status connect_peers(struct worker *worker, const char *socket_dir,
+/* A worker elsewhere does not see the platform's sets: it fetches them into its own directory. */
+static enum weir_status open_sets(struct worker *worker, const struct weir_service_options *options,
+                                  struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *folder = weir_format("%s/fetched/%s", options->data_dir, options->name);
+    enum weir_status status = weir_service_connect(options, "selector", worker->loop, NULL, worker,
+                                                   &worker->selector, err);
+    if (status == WEIR_OK)
+        status = preprocess_sets_open(folder, worker->selector, preprocess_worker_jobs_go_on,
+                                      worker, &worker->sets, err);
+    return status;
+}
+
+static enum weir_status connect_peers(struct worker *worker,
+                                      const struct weir_service_options *options,
                                       struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *dispatcher = weir_service_endpoint(socket_dir, "dispatcher");
-    WEIR_AUTO_FREE char *storage = weir_service_endpoint(socket_dir, "storage");
-    enum weir_status status = weir_rpc_connect(worker->loop, dispatcher, DISPATCHER_HINTS, worker,
-                                               &worker->dispatcher, err);
+    enum weir_status status =
+        weir_service_connect(options, "dispatcher", worker->loop, DISPATCHER_HINTS, worker,
+                             &worker->dispatcher, err);
     if (status == WEIR_OK)
-        status =
-            weir_rpc_connect(worker->loop, storage, STORAGE_HINTS, worker, &worker->storage, err);
+        status = weir_service_connect(options, "storage", worker->loop, STORAGE_HINTS, worker,
+                                      &worker->storage, err);
+    if (status == WEIR_OK && options->key != NULL)
+        status = open_sets(worker, options, err);
     return status;
+}
+
+/* Workers of a host share the list; one elsewhere keeps it in its own directory. */
+static enum weir_status open_crashes(struct worker *worker,
+                                     const struct weir_service_options *options,
+                                     struct weir_error *err)
+{
+    const char *folder = options->key != NULL ? options->data_dir : options->socket_dir;
+    WEIR_AUTO_FREE char *path = weir_format("%s/crashes", folder);
+    enum weir_status status = WEIR_OK;
+    if (options->key != NULL)
+        status = weir_make_directories(folder, SCRATCH_MODE, err);
+    if (status == WEIR_OK)
+        status = preprocess_crashes_open(path, worker->name, preprocess_crashes_oom_kills(),
+                                         &worker->crashes, err);
+    if (status != WEIR_LIMIT)
+        return status;
+    weir_log(WEIR_LOG_WARN, "samples that crash workers are not listed", "reason=\"%s\"",
+             err->text); /* a full disk is no reason not to work */
+    return WEIR_OK;
 }
 
 /* Reads the name of a compression, which `option` gives; NULL is none. */
@@ -194,14 +231,7 @@ enum weir_status preprocess_worker_open(const struct weir_service_options *optio
     for (size_t i = 0; i < WORKER_LEASES_MAX; i++)
         worker->tasks[i].worker = worker;
     preprocess_strays_end_of_the_dead(); /* one that was killed could not */
-    WEIR_AUTO_FREE char *crashes = weir_format("%s/crashes", options->socket_dir);
-    enum weir_status status = preprocess_crashes_open(
-        crashes, worker->name, preprocess_crashes_oom_kills(), &worker->crashes, err);
-    if (status == WEIR_LIMIT) { /* a full disk is no reason not to work */
-        weir_log(WEIR_LOG_WARN, "samples that crash workers are not listed", "reason=\"%s\"",
-                 err->text);
-        status = WEIR_OK;
-    }
+    enum weir_status status = open_crashes(worker, options, err);
     worker->batch_maker = preprocess_batch_maker_new(worker->crashes);
     if (status == WEIR_OK)
         status = read_compression("--compress", options->compress, &worker->compression, err);
@@ -212,7 +242,7 @@ enum weir_status preprocess_worker_open(const struct weir_service_options *optio
     if (status == WEIR_OK)
         status = open_kept(worker, options, err);
     if (status == WEIR_OK)
-        status = connect_peers(worker, options->socket_dir, err);
+        status = connect_peers(worker, options, err);
     if (status != WEIR_OK) {
         preprocess_worker_close(worker);
         return status;
@@ -248,6 +278,9 @@ void preprocess_worker_close(void *state)
     say_goodbye(worker);
     weir_rpc_peer_close(worker->dispatcher);
     weir_rpc_peer_close(worker->storage);
+    preprocess_sets_close(worker->sets);
+    preprocess_record_sums_fini(&worker->sums);
+    weir_rpc_peer_close(worker->selector);
     preprocess_flow_drop_all(&worker->flow);
     preprocess_worker_free_discarded(worker);
     preprocess_window_fini(&worker->window);
