@@ -25,9 +25,9 @@ static enum weir_status read_number(const struct weir_yaml_node *node,
     uint64_t number = 0;
     const char *text = weir_yaml_text(node);
     bool is_number = text != NULL && cfg_parse_u64(text, &number);
-    if (!is_number || number < 1 || number > ORCHESTRATOR_WORKERS_MAX)
+    if (!is_number || number > ORCHESTRATOR_WORKERS_MAX)
         return weir_yaml_fail(node, err,
-                              "workers: expected an integer from 1 to %d, or a mapping such as "
+                              "workers: expected an integer from 0 to %d, or a mapping such as "
                               "{min: 1, max: 8}, found %s%s%s",
                               ORCHESTRATOR_WORKERS_MAX, text != NULL ? "'" : "",
                               text != NULL ? text : "a list", text != NULL ? "'" : "");
@@ -75,6 +75,7 @@ enum weir_status orchestrator_workers_read(const struct weir_yaml_node *node,
 
 void orchestrator_workers_describe(struct weir_buf *out)
 {
-    weir_buf_append_text(out, "\n## workers\n\nA number alone: so many, always.\n\n");
+    weir_buf_append_text(out, "\n## workers\n\nA number alone: so many, always; 0: those that are "
+                              "elsewhere alone.\n\n");
     cfg_document(WORKERS_KEYS, out);
 }

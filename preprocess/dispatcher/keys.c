@@ -33,15 +33,15 @@ void preprocess_dispatcher_lend_pair(const struct dispatcher *dispatcher,
 enum weir_status preprocess_dispatcher_check_name(const struct weir_sender *sender,
                                                   const char *worker, struct weir_error *err)
 {
-    size_t size = strlen(sender->name);
+    size_t size = strcspn(sender->name, "@");
     bool is_its_own = strncmp(worker, sender->name, size) == 0 &&
                       (worker[size] == '\0' || worker[size] == '-');
     if (!is_elsewhere(sender) || is_its_own)
         return WEIR_OK;
     return weir_fail(err, WEIR_DENIED,
-                     "worker_beat: worker '%.64s' has the key of '%s': expected --name %s, or "
-                     "%s-SOMETHING where several have the key",
-                     worker, sender->name, sender->name, sender->name);
+                     "worker_beat: worker '%.64s' has the key of '%s': expected --name %.*s, or "
+                     "%.*s-SOMETHING where several have the key",
+                     worker, sender->name, (int)size, sender->name, (int)size, sender->name);
 }
 
 void preprocess_dispatcher_keys(void *state, const struct weir_keyring *keyring)

@@ -15,7 +15,8 @@ void preprocess_dispatcher_lend_pair(const struct dispatcher *dispatcher,
                                      const struct weir_request *request,
                                      struct msg_client_opened *opened);
 /* DENIED for a worker under a key of another name: it could take over the slot, and the leases, of another worker. Of a
- * key for several, each has the key's name, a hyphen and what tells it from the others. */
+ * key for several, each has the key's name, a hyphen and what tells it from the others; what is after an @ in the name
+ * of a key tells it from other keys for such workers. */
 enum weir_status preprocess_dispatcher_check_name(const struct weir_sender *sender,
                                                   const char *worker,
                                                   struct weir_error *err) WEIR_MUST_USE;

@@ -201,9 +201,9 @@ def slow_test_a_pool_that_nobody_wants_is_empty_a_minute_later():
 def test_mistakes_in_the_system_file_are_told_by_line():
     lab = new_lab()
     for text, complaint in (
-        ("workers: many", ":1:10: workers: expected an integer from 1 to 200, or a mapping such as {min: 1, max: 8}, found 'many'"),
-        ("workers: 0", ":1:10: workers: expected an integer from 1 to 200"),
-        ("workers: [2]", ":1:10: workers: expected an integer from 1 to 200"),
+        ("workers: many", ":1:10: workers: expected an integer from 0 to 200, or a mapping such as {min: 1, max: 8}, found 'many'"),
+        ("workers: 201", ":1:10: workers: expected an integer from 0 to 200"),
+        ("workers: [2]", ":1:10: workers: expected an integer from 0 to 200"),
         ("workers: {min: 3, max: 2}", ":1:16: workers.min: expected at most workers.max, which is 2, found 3"),
         ("workers: {min: 3}", ":1:10: workers: the key 'max' is missing"),
         ("workers: {max: 150, host: 51}", ":1:27: workers.host: expected at most 50 beside a pool of 150 (200 in all), found 51"),
