@@ -342,14 +342,14 @@ static void look_for(struct slurm_group *group, const struct slurm_sight *sights
 
 static void see(struct slurm_task *task, const struct slurm_sight *sight, int64_t now_ms)
 {
-    task->was_seen = true;
     task->missing = 0;
     (void)snprintf(task->host, sizeof(task->host), "%s", sight->host);
     if (sight->is_over) {
         end_task(task, sight->state, sight->reason, now_ms);
         return;
     }
-    task->is_hopeless = sight->is_hopeless;
+    task->hopeless = sight->is_hopeless ? task->hopeless + 1 : 0;
+    task->is_hopeless = task->hopeless >= SLURM_HOPELESS_MAX;
     task->state = sight->state;
     (void)snprintf(task->reason, sizeof(task->reason), "%s", sight->reason);
 }

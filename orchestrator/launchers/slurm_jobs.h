@@ -11,6 +11,7 @@ enum {
     SLURM_LOOK_MS = 1000,        /* between two looks while something is on its way */
     SLURM_LOOK_IDLE_MS = 5000,   /* … while all is as it should be */
     SLURM_MISSING_MAX = 2,       /* looks on end in which a job is not there, and then is gone */
+    SLURM_HOPELESS_MAX = 2,      /* … in which it waits for what never comes */
     SLURM_SUBMIT_MS_MIN = 1000,  /* before a group that could not be submitted is tried again, */
     SLURM_SUBMIT_MS_MAX = 30000, /* … doubling up to this */
     SLURM_KEEP_MS = 60000,       /* one that is over is listed for so long, if nobody ends it */
@@ -30,7 +31,8 @@ struct slurm_task {
     enum launcher_state state;
     char host[SLURM_HOST_SIZE];
     char reason[SLURM_REASON_SIZE];
-    bool was_seen, is_hopeless;
+    unsigned hopeless;     /* looks on end in which it waited for what never comes */
+    bool is_hopeless;      /* … so often that it is believed: it is to be cancelled */
     bool is_over, is_told; /* its end; and that whoever started it was told */
     int64_t over_ms;
     unsigned missing;
