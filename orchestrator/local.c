@@ -5,6 +5,7 @@
 #include "core/base/fault.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "core/base/rng.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/erasures/receipt_keys.h"
 #include "orchestrator/monitoring/monitor.h"
@@ -92,8 +93,8 @@ static void on_trainer_exit(void *owner, const struct orchestrator_child_exit *e
     bool by_signal =
         too_large == NULL && ended->wait_status >= 0 && WIFSIGNALED(ended->wait_status);
     char how[WEIR_ERROR_TEXT_MAX];
-    if (too_large != NULL)
-        (void)snprintf(how, sizeof(how), "%s", too_large);
+    if (too_large != NULL || ended->why != NULL)
+        (void)snprintf(how, sizeof(how), "%s", too_large != NULL ? too_large : ended->why);
     else if (by_signal)
         (void)snprintf(how, sizeof(how), "killed by signal %d", WTERMSIG(ended->wait_status));
     else if (ended->last_line[0] == '\0' && ended->wait_status >= 0)
@@ -138,40 +139,80 @@ static enum weir_status find_program(const struct orchestrator_trainer *trainer,
     return status;
 }
 
-static enum weir_status launch_trainer(struct local *local,
-                                       const struct orchestrator_trainer *trainer,
-                                       const struct weir_allowed *allowed, struct weir_error *err)
-{
-    WEIR_AUTO_BUF visible = {0};
-    list_gpus(trainer->gpus, &visible);
+/* One process of a run, with the texts and lists that its program borrows. */
+struct rank_program {
     char name[ORCHESTRATOR_TRAINER_NAME_SIZE], number[24];
-    orchestrator_trainer_name(trainer->run, trainer->rank, name);
-    (void)snprintf(number, sizeof(number), "%" PRId64, trainer->run);
-    const char *const arguments[] = {"--run", number};
-    WEIR_AUTO_FREE char *directory =
-        weir_format("%s/runs/%s", orchestrator_platform_data_dir(local->platform), number);
-    const char *const open[] = {directory, NULL}, *const readable[] = {trainer->base, NULL};
-    struct orchestrator_program program = {
+    const char *arguments[2], *open[2], *readable[2];
+    struct weir_buf gpus;
+};
+
+static struct orchestrator_program program_of(struct local *local,
+                                              const struct orchestrator_trainer *trainer,
+                                              const struct weir_allowed *allowed,
+                                              const char *directory, struct rank_program *of)
+{
+    list_gpus(trainer->gpus, &of->gpus);
+    orchestrator_trainer_name(trainer->run, trainer->rank, of->name);
+    (void)snprintf(of->number, sizeof(of->number), "%" PRId64, trainer->run);
+    of->arguments[0] = "--run";
+    of->arguments[1] = of->number;
+    of->open[0] = directory;
+    of->readable[0] = trainer->base;
+    return (struct orchestrator_program){
         .program = "trainer",
-        .name = name,
-        .arguments = arguments,
-        .argument_count = WEIR_COUNT(arguments),
+        .name = of->name,
+        .arguments = of->arguments,
+        .argument_count = WEIR_COUNT(of->arguments),
         .foreign = trainer->program != NULL ? allowed : NULL,
-        .run = number,
+        .run = of->number,
         .token = trainer->token,
         .rank = {.rank = trainer->rank,
                  .ranks = trainer->ranks,
                  .port = trainer->port,
                  .has_gpus = trainer->gpus != 0},
-        .open = open,
-        .readable = readable,
-        .gpus = local->options->system->sharing.gpus > 0 ? weir_buf_text(&visible) : NULL,
+        .open = of->open,
+        .readable = of->readable,
+        .gpus = local->options->system->sharing.gpus > 0 ? weir_buf_text(&of->gpus) : NULL,
         .exited = on_trainer_exit,
         .owner = local,
     };
-    const struct orchestrator_programs alone = {
-        .group = name, .place = "trainer", .at = &program, .count = 1};
-    return orchestrator_platform_launch(local->platform, &alone, err);
+}
+
+/* Unique for all time, and of this platform as those of its workers are. */
+static char *group_of(const struct local *local, int64_t run)
+{
+    const struct pool_shown pool = orchestrator_pool_shown(local->orch->pool);
+    return weir_format("weir-%s-run-%" PRId64 "-%016" PRIx64, pool.standing->token, run,
+                       weir_random_u64());
+}
+
+static enum weir_status launch_trainers(struct local *local,
+                                        const struct orchestrator_trainer *trainers,
+                                        const struct weir_allowed *allowed, struct weir_error *err)
+{
+    uint32_t ranks = trainers[0].ranks;
+    struct rank_program *of = weir_calloc(ranks, sizeof(*of));
+    struct orchestrator_program *programs = weir_calloc(ranks, sizeof(*programs));
+    WEIR_AUTO_FREE char *group = group_of(local, trainers[0].run);
+    WEIR_AUTO_FREE char *directory = weir_format(
+        "%s/runs/%" PRId64, orchestrator_platform_data_dir(local->platform), trainers[0].run);
+    for (uint32_t i = 0; i < ranks; i++)
+        programs[i] = program_of(local, &trainers[i], allowed, directory, &of[i]);
+    const struct orchestrator_programs all = {
+        .group = group,
+        .place = "trainer",
+        .gpus = (unsigned)__builtin_popcountll(trainers[0].gpus),
+        .memory = allowed->resident_max,
+        .at = programs,
+        .count = ranks,
+        .is_gang = true,
+    };
+    enum weir_status status = orchestrator_platform_launch(local->platform, &all, err);
+    for (uint32_t i = 0; i < ranks; i++)
+        weir_buf_fini(&of[i].gpus);
+    free(programs);
+    free(of);
+    return status;
 }
 
 static void watch_memory(const struct local *local, const struct orchestrator_trainer *trainer,
@@ -202,17 +243,17 @@ static void remove_old_logs(const struct local *local, int64_t run)
     orchestrator_trainer_logs_remove_old(logs, run);
 }
 
-static enum weir_status start_trainer(void *owner, const struct orchestrator_trainer *trainer,
-                                      struct weir_error *err)
+static enum weir_status start_trainers(void *owner, const struct orchestrator_trainer *trainers,
+                                       struct weir_error *err)
 {
     struct local *local = owner;
     struct weir_allowed allowed = {0};
-    remove_old_logs(local, trainer->run);
-    enum weir_status status = find_program(trainer, &allowed, err);
+    remove_old_logs(local, trainers[0].run);
+    enum weir_status status = find_program(&trainers[0], &allowed, err);
     if (status == WEIR_OK)
-        status = launch_trainer(local, trainer, &allowed, err);
-    if (status == WEIR_OK)
-        watch_memory(local, trainer, &allowed);
+        status = launch_trainers(local, trainers, &allowed, err);
+    for (uint32_t i = 0; status == WEIR_OK && i < trainers[0].ranks; i++)
+        watch_memory(local, &trainers[i], &allowed);
     weir_allowed_fini(&allowed);
     return status;
 }
@@ -229,8 +270,7 @@ static enum weir_status pass_trainer(void *owner, int64_t before,
     remove_old_logs(local, trainer->run);
     enum weir_status status = find_program(trainer, &allowed, err);
     if (status == WEIR_OK)
-        status = orchestrator_supervisor_rename(orchestrator_platform_supervisor(local->platform),
-                                                from, to, err);
+        status = orchestrator_platform_rename(local->platform, from, to, err);
     if (status == WEIR_OK)
         orchestrator_trainer_memory_pass(local->memory, before, trainer->run);
     weir_allowed_fini(&allowed);
@@ -245,6 +285,20 @@ static void end_trainer(void *owner, int64_t run)
         orchestrator_trainer_name(run, rank, name);
         orchestrator_platform_end(local->platform, name, TRAINER_GRACE_MS);
     }
+}
+
+static bool waits_trainer(void *owner, int64_t run, uint32_t rank)
+{
+    const struct local *local = owner;
+    enum { PROCESSES_MAX = 2 * ORCHESTRATOR_CHILDREN_MAX };
+    struct launcher_process processes[PROCESSES_MAX];
+    char name[ORCHESTRATOR_TRAINER_NAME_SIZE];
+    orchestrator_trainer_name(run, rank, name);
+    size_t count = orchestrator_platform_list(local->platform, processes, PROCESSES_MAX);
+    for (size_t i = 0; i < count && i < PROCESSES_MAX; i++)
+        if (weir_str_equal(processes[i].name, name))
+            return processes[i].state == LAUNCHER_PENDING;
+    return false;
 }
 
 /* ---- workers ---- */
@@ -406,8 +460,9 @@ static enum weir_status open_orchestrator(struct local *local, struct weir_error
         .prices = options->system->prices,
         .cache_bytes = options->system->cache_bytes,
         .trainers = {.owner = local,
-                     .start = start_trainer,
+                     .start = start_trainers,
                      .end = end_trainer,
+                     .waits = waits_trainer,
                      .pass = pass_trainer},
         .crew = &crew,
         .workers = options->workers,

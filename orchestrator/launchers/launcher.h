@@ -78,6 +78,9 @@ struct launcher {
     /* Required. Fills up to `max`, returns how many there are of this launcher's. One that is not listed is LOST, or
      * ENDED if it was to be stopped. */
     size_t (*list)(const void *state, struct launcher_process *processes, size_t max);
+    /* Required. Calls a process by another name. NOT_FOUND unless it runs, EXISTS when the name is taken. */
+    enum weir_status (*rename)(void *state, const char *from, const char *to,
+                               struct weir_error *err);
     /* Optional. Ends all that it has started, and calls `done` from the loop when that is under way; NULL: the
      * supervisor ends them. */
     void (*leave)(void *state, weir_loop_timer_fn *done, void *owner);

@@ -140,6 +140,13 @@ static size_t list(const void *state, struct launcher_process *processes, size_t
     return launched;
 }
 
+static enum weir_status rename_process(void *state, const char *from, const char *to,
+                                       struct weir_error *err)
+{
+    const struct local *local = state;
+    return orchestrator_supervisor_rename(local->supervisor, from, to, err);
+}
+
 static const struct cfg_key OPTIONS[] = {CFG_END};
 
 const struct launcher orchestrator_launcher_local = {
@@ -152,4 +159,5 @@ const struct launcher orchestrator_launcher_local = {
     .adopt = adopt,
     .stop = stop,
     .list = list,
+    .rename = rename_process,
 };

@@ -13,6 +13,9 @@
 #include "orchestrator/launchers/slurm_script.h"
 #include "orchestrator/processes/spawn.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -28,7 +31,6 @@ enum {
     LEAVE_MS = 20000,   /* for all to be ended when the platform stops */
     LEAVE_GRACE_MS = 5000,
     ARGUMENTS_MAX = 48 + SLURM_TARGETS_MAX,
-    EXTRA_MAX = 16,
     MEMBERS_BYTES_MAX = 1 << 16,
     LINE_MAX_BYTES = 300,
 };
@@ -40,9 +42,10 @@ static const char COMMAND[] = "slurm";
 /* The section `slurm` of the system file. */
 struct slurm_options {
     const char *partition, *account, *qos, *constraint, *directory;
+    const char *trainers_partition, *trainers_constraint;
     uint64_t memory;
     int64_t time;
-    struct cfg_texts extra;
+    struct cfg_texts extra, trainers_extra;
 };
 
 struct slurm {
@@ -57,6 +60,7 @@ struct slurm {
     struct slurm_order order; /* command that runs; SLURM_WAIT: none */
     char *submitting;         /* name of the group */
     bool is_unheard;          /* squeue has failed, and that was said */
+    bool is_swept;            /* what an earlier process has left, and nobody adopted, is gone */
     int64_t not_before_ms;
     uint64_t timer, command_timer, leave_timer;
     weir_loop_timer_fn *done; /* all are to be ended */
@@ -104,6 +108,39 @@ static enum weir_status write_members(const struct slurm *slurm, const struct la
     return weir_file_write_unsynced(path, weir_buf_view(&text), err);
 }
 
+static bool is_ours(const char *variable)
+{
+    for (char **own = environ; *own != NULL; own++)
+        if (strcmp(*own, variable) == 0)
+            return true;
+    return false;
+}
+
+static enum weir_status write_private(const char *path, struct weir_bytes text,
+                                      struct weir_error *err)
+{
+    WEIR_AUTO_FD int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    return fd >= 0 && weir_write_all(fd, text)
+               ? WEIR_OK
+               : weir_fail(err, WEIR_IO, "cannot write %s: %s", path, strerror(errno));
+}
+
+/* Variables of a member that this process does not have itself, as a file that the script reads: they may hold a token,
+ * and Slurm keeps neither the file nor the environment of a job. GPUs are given out by Slurm. */
+static enum weir_status write_environment(const struct slurm *slurm,
+                                          const struct launcher_group *group, size_t index,
+                                          struct weir_error *err)
+{
+    static const char VISIBLE[] = "CUDA_VISIBLE_DEVICES=";
+    WEIR_AUTO_FREE char *path = weir_format("%s/%s/env-%zu", slurm->directory, group->name, index);
+    WEIR_AUTO_BUF text = {0};
+    for (char *const *variable = group->members[index].env; variable != NULL && *variable != NULL;
+         variable++)
+        if (!is_ours(*variable) && strncmp(*variable, VISIBLE, sizeof(VISIBLE) - 1) != 0)
+            slurm_script_export(*variable, &text);
+    return text.size > 0 ? write_private(path, weir_buf_view(&text), err) : WEIR_OK;
+}
+
 static enum weir_status write_folder(const struct slurm *slurm, const struct launcher_group *group,
                                      struct weir_error *err)
 {
@@ -111,6 +148,8 @@ static enum weir_status write_folder(const struct slurm *slurm, const struct lau
     enum weir_status status = weir_make_directories(folder, 0700, err);
     if (status == WEIR_OK)
         status = write_members(slurm, group, err);
+    for (size_t i = 0; status == WEIR_OK && i < group->count; i++)
+        status = write_environment(slurm, group, i, err);
     return status == WEIR_OK ? write_script(slurm, group, err) : status;
 }
 
@@ -122,6 +161,23 @@ static void drop_folder(void *owner, const struct slurm_group *group)
     struct weir_error err;
     if (weir_remove_tree(folder, &err) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "a folder of Slurm's jobs stays", "error=\"%s\"", err.text);
+}
+
+/* Removes folders of this platform's that are no group's. */
+static void sweep_folders(struct slurm *slurm)
+{
+    DIR *directory = opendir(slurm->directory);
+    size_t size = strlen(slurm->jobs.prefix);
+    for (const struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;) {
+        WEIR_AUTO_FREE char *folder = folder_of(slurm, entry->d_name);
+        bool is_ours = size > 0 && strncmp(entry->d_name, slurm->jobs.prefix, size) == 0;
+        if (is_ours && !slurm_jobs_has(&slurm->jobs, entry->d_name))
+            weir_ignore(
+                weir_remove_tree(folder, NULL)); /* it is looked for at the next start again */
+    }
+    if (directory != NULL)
+        (void)closedir(directory);
+    slurm->is_swept = true;
 }
 
 /* ---- commands ---- */
@@ -209,6 +265,12 @@ static void add_places(const struct slurm_group *group, const char *folder, stru
     }
 }
 
+static void add_extra(const struct cfg_texts *extra, struct command *command)
+{
+    for (size_t i = 0; i < extra->count; i++)
+        add(command, weir_yaml_text(weir_yaml_at(extra->node, i)));
+}
+
 static enum weir_status run_sbatch(struct slurm *slurm, const struct slurm_group *group,
                                    struct weir_error *err)
 {
@@ -221,14 +283,19 @@ static enum weir_status run_sbatch(struct slurm *slurm, const struct slurm_group
     add(&command, "--export=NONE");
     add(&command, "--open-mode=append");
     add_option(&command, "chdir", folder);
-    add_option(&command, "partition", options->partition);
+    add_option(&command, "partition",
+               group->is_gang && options->trainers_partition != NULL ? options->trainers_partition
+                                                                     : options->partition);
     add_option(&command, "account", options->account);
     add_option(&command, "qos", options->qos);
-    add_option(&command, "constraint", options->constraint);
+    add_option(&command, "constraint",
+               group->is_gang && options->trainers_constraint != NULL ? options->trainers_constraint
+                                                                      : options->constraint);
     add_resources(slurm, group, &command);
     add_places(group, folder, &command);
-    for (size_t i = 0; i < options->extra.count; i++)
-        add(&command, weir_yaml_text(weir_yaml_at(options->extra.node, i)));
+    add_extra(&options->extra, &command);
+    if (group->is_gang)
+        add_extra(&options->trainers_extra, &command);
     add_format(&command, "%s/script", folder);
     free(slurm->submitting);
     slurm->submitting = weir_strdup(group->name);
@@ -327,6 +394,8 @@ static void on_answer(struct slurm *slurm, const struct slurm_order *order, bool
         }
         slurm->is_unheard = false;
         on_squeue(slurm, weir_buf_view(text));
+        if (!slurm->is_swept)
+            sweep_folders(slurm);
         return;
     case SLURM_SIGNAL:
     case SLURM_CANCEL:
@@ -398,15 +467,18 @@ static void tell_end(const struct slurm *slurm, const struct slurm_group *group,
         orchestrator_log_last_line(log, line, sizeof(line));
     if (is_recorded)
         explain(task, &ended, line);
+    bool is_strange = task->state != LAUNCHER_ENDED && task->state != LAUNCHER_LOST;
     if (!task->is_stopping)
-        weir_log(WEIR_LOG_WARN, "process in Slurm is over", "name=%s group=%s host=%s how=\"%s\"",
-                 task->name, group->name, task->host, task->reason);
+        weir_log(is_recorded && ended.code == 0 ? WEIR_LOG_INFO : WEIR_LOG_WARN,
+                 "process in Slurm is over", "name=%s group=%s host=%s how=\"%s\"", task->name,
+                 group->name, task->host, task->reason);
     const struct orchestrator_child_exit told = {
         .name = task->name,
         .wait_status = task->state == LAUNCHER_REFUSED ? -1
                        : is_recorded                   ? slurm_exit_status(&ended)
                                                        : SIGKILL,
-        .last_line = line[0] != '\0' ? line : task->reason,
+        .last_line = line,
+        .why = is_recorded && !is_strange ? NULL : task->reason,
     };
     task->is_told = true;
     if (task->exited != NULL)
@@ -621,6 +693,14 @@ static size_t list(const void *state, struct launcher_process *processes, size_t
     return listed;
 }
 
+/* Its log stays what it is: the script has opened it. */
+static enum weir_status rename_process(void *state, const char *from, const char *to,
+                                       struct weir_error *err)
+{
+    struct slurm *slurm = state;
+    return slurm_jobs_rename(&slurm->jobs, from, to, err);
+}
+
 static void leave(void *state, weir_loop_timer_fn *done, void *owner)
 {
     struct slurm *slurm = state;
@@ -663,6 +743,12 @@ static const struct cfg_key OPTIONS[] = {
                     "the data directory)"),
     CFG_TEXTS(struct slurm_options, extra,
               .doc = "further options of sbatch, as they are: [\"--reservation=night\"]"),
+    CFG_TEXT(struct slurm_options, trainers_partition,
+             .doc = "partition of trainers (default: that of all)"),
+    CFG_TEXT(struct slurm_options, trainers_constraint,
+             .doc = "features that nodes of trainers must have (default: those of all)"),
+    CFG_TEXTS(struct slurm_options, trainers_extra,
+              .doc = "further options of sbatch for trainers alone: [\"--ntasks-per-node=1\"]"),
     CFG_END,
 };
 
@@ -677,6 +763,7 @@ const struct launcher orchestrator_launcher_slurm = {
     .adopt = adopt,
     .stop = stop,
     .list = list,
+    .rename = rename_process,
     .leave = leave,
     .fini = fini,
 };

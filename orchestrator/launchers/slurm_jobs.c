@@ -52,6 +52,11 @@ void slurm_jobs_fini(struct slurm_jobs *jobs)
     free(jobs->groups);
 }
 
+bool slurm_jobs_has(const struct slurm_jobs *jobs, const char *group)
+{
+    return find_group(jobs, group) != NULL;
+}
+
 enum weir_status slurm_jobs_check(const struct slurm_jobs *jobs, const struct launcher_group *group,
                                   struct weir_error *err)
 {
@@ -139,6 +144,21 @@ void slurm_jobs_stop(struct slurm_jobs *jobs, const char *name, int64_t kill_ms)
         task->is_stopping = true;
         task->kill_ms = kill_ms;
     }
+}
+
+enum weir_status slurm_jobs_rename(struct slurm_jobs *jobs, const char *from, const char *to,
+                                   struct weir_error *err)
+{
+    struct slurm_task *task = find_task(jobs, from), *other = find_task(jobs, to);
+    if (task == NULL || task->state != LAUNCHER_RUNNING || task->is_stopping)
+        return weir_fail(err, WEIR_NOT_FOUND, "process %s does not run in Slurm", from);
+    if (other != NULL && !other->is_over)
+        return weir_fail(err, WEIR_EXISTS, "process %s is in Slurm already", to);
+    if (other != NULL)
+        forget(other);
+    free(task->name);
+    task->name = weir_strdup(to);
+    return WEIR_OK;
 }
 
 void slurm_jobs_stop_all(struct slurm_jobs *jobs, int64_t kill_ms)

@@ -79,6 +79,7 @@ void slurm_jobs_fini(struct slurm_jobs *jobs);
 /* EXISTS: the group, or a process of one of the names, is there. */
 enum weir_status slurm_jobs_check(const struct slurm_jobs *jobs, const struct launcher_group *group,
                                   struct weir_error *err) WEIR_MUST_USE;
+bool slurm_jobs_has(const struct slurm_jobs *jobs, const char *group);
 /* Takes a group on that was checked, to be submitted or looked for; a member without a name is a place in the array that
  * is nobody's any more. */
 void slurm_jobs_add(struct slurm_jobs *jobs, const struct launcher_group *group, bool is_adopted);
@@ -97,6 +98,9 @@ void slurm_jobs_seen(struct slurm_jobs *jobs, const struct slurm_sight *sights, 
 /* Forgets what is over and has been told. Calls `drop` for each group of which nothing is left. */
 void slurm_jobs_clean(struct slurm_jobs *jobs, int64_t now_ms,
                       void (*drop)(void *owner, const struct slurm_group *group), void *owner);
+/* NOT_FOUND, EXISTS as a launcher's. */
+enum weir_status slurm_jobs_rename(struct slurm_jobs *jobs, const char *from, const char *to,
+                                   struct weir_error *err) WEIR_MUST_USE;
 /* Asks for the end of all. */
 void slurm_jobs_stop_all(struct slurm_jobs *jobs, int64_t kill_ms);
 

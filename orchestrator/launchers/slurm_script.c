@@ -17,6 +17,14 @@ static void quote(const char *text, struct weir_buf *out)
     weir_buf_append_text(out, "'");
 }
 
+void slurm_script_export(const char *variable, struct weir_buf *out)
+{
+    size_t size = strcspn(variable, "=");
+    weir_buf_printf(out, "export %.*s=", (int)size, variable);
+    quote(variable + size + (variable[size] == '='), out);
+    weir_buf_append_text(out, "\n");
+}
+
 static void write_member(const struct slurm_script *script, size_t index, struct weir_buf *out)
 {
     const struct orchestrator_child *member = &script->group->members[index];
@@ -24,6 +32,11 @@ static void write_member(const struct slurm_script *script, size_t index, struct
     weir_buf_printf(&log, "%s/%s.log", script->log_dir, member->name);
     weir_buf_printf(out, "%zu)\n    log=", index);
     quote(weir_buf_text(&log), out);
+    if (member->directory != NULL) {
+        weir_buf_append_text(out, "\n    cd ");
+        quote(member->directory, out);
+        weir_buf_append_text(out, " || exit 1");
+    }
     weir_buf_append_text(out, "\n    set --");
     for (char *const *word = member->argv; *word != NULL; word++) {
         weir_buf_append_text(out, " ");
@@ -43,6 +56,8 @@ static const char BEGIN[] =
 static const char GANG[] =
     "if [ -z \"${SLURM_STEP_ID:-}\" ] || [ \"$SLURM_STEP_ID\" = 4294967291 ]; then\n"
     "    trap 'kill -TERM \"$step\" 2>/dev/null' TERM\n"
+    "    weir_master=$(hostname -I | cut -d ' ' -f 1) # where rank 0 runs\n"
+    "    export weir_master\n"
     "    srun --kill-on-bad-exit=1 --export=ALL sh \"$folder/script\" &\n"
     "    step=$!\n"
     "    wait \"$step\"; code=$?\n"
@@ -53,13 +68,15 @@ static const char GANG[] =
 static const char RUN[] =
     "esac\n"
     "rm -f \"$folder/exit-$index\" # of an earlier life\n"
+    "[ ! -e \"$folder/env-$index\" ] || . \"$folder/env-$index\"\n"
+    "[ -z \"${MASTER_PORT:-}\" ] || export MASTER_ADDR=\"${weir_master:-127.0.0.1}\"\n"
     "asked=0\n"
     "trap 'asked=1; kill -TERM \"$child\" 2>/dev/null' TERM\n"
     "\"$@\" >>\"$log\" 2>&1 </dev/null &\n"
     "child=$!\n"
     "wait \"$child\"; code=$?\n"
     "while kill -0 \"$child\" 2>/dev/null; do wait \"$child\"; code=$?; done\n"
-    "echo \"$code $asked $(uname -n)\" >\"$folder/exit-$index.new\" &&\n"
+    "echo \"$code $asked ${SLURMD_NODENAME:-$(uname -n)}\" >\"$folder/exit-$index.new\" &&\n"
     "    mv \"$folder/exit-$index.new\" \"$folder/exit-$index\"\n"
     "exit \"$code\"\n";
 

@@ -4,6 +4,7 @@
  * A group has a folder of its own, which all nodes see:
  *
  *     script     this script
+ *     env-0 …    variables of a member, for those that have some of their own
  *     job        number of the job that the group is run by: another one of the same name ends at once
  *     exit-0 …   how each member has ended: its exit code, whether it was asked to, and its node
  *     out-0 …    what Slurm itself says of it
@@ -22,6 +23,9 @@ struct slurm_script {
 
 /* Appends the script. */
 void slurm_script_write(const struct slurm_script *script, struct weir_buf *out);
+
+/* Appends a line of shell that exports NAME=value. */
+void slurm_script_export(const char *variable, struct weir_buf *out);
 
 /* The record of an end. */
 struct slurm_exit {

@@ -362,7 +362,7 @@ static enum weir_status hand_over(struct orchestrator_platform *platform, bool i
     const struct launcher_group group = {
         .name = programs->group,
         .place = programs->place,
-        .each = {.cores = programs->cores},
+        .each = {.cores = programs->cores, .gpus = programs->gpus, .memory = programs->memory},
         .members = members,
         .count = programs->count,
         .is_gang = programs->is_gang,
@@ -733,6 +733,14 @@ size_t orchestrator_platform_list(const struct orchestrator_platform *platform,
                                                        max - filled);
         }
     return count;
+}
+
+enum weir_status orchestrator_platform_rename(struct orchestrator_platform *platform,
+                                              const char *from, const char *to,
+                                              struct weir_error *err)
+{
+    size_t at = orchestrator_launching_at(platform->launching, "trainer");
+    return orchestrator_launcher_at(at)->rename(platform->launchers[at], from, to, err);
 }
 
 void orchestrator_platform_end(struct orchestrator_platform *platform, const char *name,

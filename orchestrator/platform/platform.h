@@ -85,6 +85,8 @@ struct orchestrator_programs {
     const char *place;    /* class of machines: pool, host, trainer */
     const char *launcher; /* NULL: that of the place */
     unsigned cores;       /* that one of them can use; 0: whatever there is */
+    unsigned gpus;        /* … that one of them holds */
+    uint64_t memory;      /* bytes, of one of them; 0: whatever there is */
     const struct orchestrator_program *at;
     size_t count;
     bool is_gang; /* they run at the same time, or not at all */
@@ -100,6 +102,10 @@ enum weir_status orchestrator_platform_adopt(struct orchestrator_platform *platf
 /* Fills up to `max` of all processes that a launcher has; returns how many there are. */
 size_t orchestrator_platform_list(const struct orchestrator_platform *platform,
                                   struct launcher_process *processes, size_t max);
+/* As orchestrator_supervisor_rename(), of a process wherever it is. */
+enum weir_status orchestrator_platform_rename(struct orchestrator_platform *platform,
+                                              const char *from, const char *to,
+                                              struct weir_error *err) WEIR_MUST_USE;
 void orchestrator_platform_end(struct orchestrator_platform *platform, const char *name,
                                int64_t grace_ms);
 

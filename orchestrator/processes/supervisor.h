@@ -37,6 +37,8 @@ struct orchestrator_child_exit {
     unsigned
         failures; /* lives on end shorter than ORCHESTRATOR_RESTART_RESET_MS, not ended by SIGKILL */
     const char *last_line; /* of its log */
+    const char
+        *why; /* of one that somebody else looks after: what they say; NULL: they say nothing */
 };
 typedef void weir_child_exit_fn(void *owner, const struct orchestrator_child_exit *ended);
 

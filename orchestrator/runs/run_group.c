@@ -49,22 +49,14 @@ void orchestrator_run_part(struct run *run)
     run->port_holder = -1;
 }
 
-static enum weir_status launch_rank(struct run *run, const struct orchestrator_trainer *trainer,
-                                    struct weir_error *err)
-{
-    struct runs *runs = run->runs;
-    enum weir_status status = runs->trainers.start(runs->trainers.owner, trainer, err);
-
-    if (status != WEIR_OK)
-        return status;
-    runs->trainers_alive++;
-    orchestrator_run_watch_begin(runs->watch, run->number, trainer->rank,
-                                 run->outline.config->patience_ms);
-    return WEIR_OK;
-}
-
 static void begin(struct run *run, uint32_t ranks)
 {
+    struct runs *runs = run->runs;
+
+    runs->trainers_alive += ranks;
+    for (uint32_t rank = 0; rank < ranks; rank++)
+        orchestrator_run_watch_begin(runs->watch, run->number, rank,
+                                     run->outline.config->patience_ms);
     run->followed = 0;
     run->is_unheard = false;
     orchestrator_group_begin(&run->group, ranks);
@@ -83,23 +75,26 @@ void orchestrator_run_given(struct run *run, uint64_t session)
 enum weir_status orchestrator_run_launch(struct run *run, struct weir_error *err)
 {
     const struct runs *runs = run->runs;
-    struct orchestrator_trainer trainer = orchestrator_run_trainer(run);
-    uint64_t gpus = trainer.gpus;
+    const struct orchestrator_trainer trainer = orchestrator_run_trainer(run);
+    struct orchestrator_trainer trainers[CFG_RANKS_MAX];
+    uint16_t port = 0;
 
     if (orchestrator_run_watch_has(runs->watch, run->number))
         return weir_fail(err, WEIR_EXISTS, "run %" PRId64 ": a trainer is just ending",
                          run->number);
     enum weir_status status = weir_make_directories(run->directory, 0700, err);
     if (status == WEIR_OK)
-        status = meet(run, trainer.ranks, &trainer.port, err);
-    for (; status == WEIR_OK && trainer.rank < trainer.ranks; trainer.rank++) {
-        trainer.gpus = gpus_of(gpus, trainer.rank, trainer.ranks);
-        status = launch_rank(run, &trainer, err);
+        status = meet(run, trainer.ranks, &port, err);
+    for (uint32_t rank = 0; rank < trainer.ranks; rank++) {
+        trainers[rank] = trainer;
+        trainers[rank].rank = rank;
+        trainers[rank].port = port;
+        trainers[rank].gpus = gpus_of(trainer.gpus, rank, trainer.ranks);
     }
     if (status == WEIR_OK)
+        status = runs->trainers.start(runs->trainers.owner, trainers, err);
+    if (status == WEIR_OK)
         begin(run, trainer.ranks);
-    else if (orchestrator_run_watch_has(runs->watch, run->number))
-        runs->trainers.end(runs->trainers.owner, run->number);
     return status;
 }
 

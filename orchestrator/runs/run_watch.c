@@ -46,12 +46,18 @@ static void tell_to_end(const struct run_watch *watch, struct watched *watched)
     watch->trainers->end(watch->trainers->owner, watched->run);
 }
 
+static bool waits(const struct run_watch *watch, const struct watched *watched)
+{
+    const struct orchestrator_trainers *trainers = watch->trainers;
+    return trainers->waits != NULL && trainers->waits(trainers->owner, watched->run, watched->rank);
+}
+
 static void look(void *owner)
 {
     const struct run_watch *watch = owner;
     for (size_t i = 0; i < watch->count; i++) {
         struct watched *watched = &watch->of[i];
-        watched->quiet_ms += LOOK_MS;
+        watched->quiet_ms = waits(watch, watched) ? 0 : watched->quiet_ms + LOOK_MS;
         if (!watched->reported &&
             watched->quiet_ms >= (watched->leaves ? LEAVES_MS : watched->patience_ms))
             tell_to_end(watch, watched);

@@ -21,9 +21,12 @@ struct orchestrator_trainer {
 
 struct orchestrator_trainers {
     void *owner;
-    enum weir_status (*start)(void *owner, const struct orchestrator_trainer *trainer,
+    /* All processes of a run, `ranks` of the first of them, or none. */
+    enum weir_status (*start)(void *owner, const struct orchestrator_trainer *trainers,
                               struct weir_error *err);
     void (*end)(void *owner, int64_t run); /* all of its processes */
+    /* Optional. True while a process waits for a machine: it can say nothing yet. */
+    bool (*waits)(void *owner, int64_t run, uint32_t rank);
     /* Optional. The process that was started for the run `before` is given another one: it is called after that from
      * now on. NOT_FOUND when there is none, INVALID when its program does not do the mode. */
     enum weir_status (*pass)(void *owner, int64_t before,

@@ -6,17 +6,18 @@ import signal
 import sys
 
 import slurmlab
-from weirlab import (DEADLINE_S, Lab, assert_clean_audits, await_that, binaries, child, faulty, outcome, run_tests, serve,
+from python_test import OURS, PythonLab
+from weirlab import (DEADLINE_S, Lab, Run, assert_clean_audits, await_that, binaries, child, faulty, outcome, run_tests, serve,
                      served)
 
 WORKERS = 2
 
 
-def new_lab(epochs=20, slurm="", workers=f"{{min: {WORKERS}, max: {WORKERS}}}"):
+def new_lab(epochs=20, slurm="", workers=f"{{min: {WORKERS}, max: {WORKERS}}}", launcher="{workers: slurm, trainers: local}"):
     lab = Lab(samples=1200, every=600, epochs=epochs)
     lab.pipeline.write_text(lab.pipeline.read_text().replace("seed: 1, start_from", "seed: 1, digests: true, start_from"))
     lab.system = lab.folder / "system.yaml"
-    lab.system.write_text(f"workers: {workers}\nlauncher: {{workers: slurm, trainers: local}}\nslurm: {{memory: 200MiB{slurm}}}\n")
+    lab.system.write_text(f"workers: {workers}\nlauncher: {launcher}\nslurm: {{memory: 200MiB{slurm}}}\n")
     return lab
 
 
@@ -93,7 +94,8 @@ def test_workers_run_on_two_nodes_and_a_node_that_dies_costs_nothing(cluster):
 
 
 def test_an_orchestrator_that_was_killed_adopts_what_it_had_started(cluster):
-    lab = new_lab(epochs=150)
+    """Workers; a trainer that is left is ended, and its run goes on from its checkpoint."""
+    lab = new_lab(epochs=150, launcher="slurm")
     server = serve(lab, "--system", str(lab.system))
     await_running(lab)
     before = await_jobs(cluster, WORKERS)
@@ -103,9 +105,9 @@ def test_an_orchestrator_that_was_killed_adopts_what_it_had_started(cluster):
     server.communicate(timeout=DEADLINE_S)
     with on_slurm(lab):
         await_running(lab)
-        assert await_jobs(cluster, WORKERS) == before, (before, cluster.jobs())
         assert_as_without(lab, finish(lab))
-        assert running(cluster) == before, (before, cluster.jobs())
+        after = running(cluster)
+        assert [job for job in after if "-run-" not in job[0]] == before, (before, cluster.jobs())
     assert_nothing_left(cluster, lab)
     lab.remove()
 
@@ -212,6 +214,27 @@ def test_a_smaller_pool_ends_workers_politely(cluster):
         assert ended.count("COMPLETED") >= 2, cluster.jobs()  # their own exit, not Slurm's
         for number in (2, 3):
             assert '"stopping" signal=Terminated' in (lab.data_dir / "log" / f"worker-{number}.log").read_text()
+    assert_nothing_left(cluster, lab)
+    lab.remove()
+
+
+def test_two_ranks_are_one_job_on_two_nodes_and_the_model_is_that_of_one_machine(cluster):
+    lab = PythonLab(samples=600, every=300, epochs=6,
+                    pipeline=OURS.replace("program: loop,", "program: loop, ranks: 2,").replace("seed: 1}}", "seed: 1, digests: true}}"))
+    system = lab.script("ranks.py", modes="modes: [train, evaluate], ranks: 2")
+    quiet = Run(lab.pipeline, lab.folder / "quiet", system).finish()
+    lab.system = lab.folder / "slurm.yaml"
+    lab.system.write_text(system.read_text() + "launcher: slurm\nworkers: 2\n"
+                          "slurm: {memory: 300MiB, trainers_extra: [--nodes=2, --ntasks-per-node=1]}\n")
+    with on_slurm(lab):
+        await_running(lab)
+        lab.weir("submit", str(lab.pipeline))
+        seen = await_that(lambda: [job for job in running(cluster) if "-run-" in job[0]], cluster.jobs, pause_s=0.02)
+        assert seen[0][3].startswith("n["), seen  # both at once
+        cluster.run("scancel", seen[0][1])  # a person ends the ranks: they begin again together
+        events = finish(lab)
+    assert_clean_audits(events)
+    assert outcome(events) == outcome(quiet.events), (outcome(events), outcome(quiet.events))
     assert_nothing_left(cluster, lab)
     lab.remove()
 
