@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CONNECT_TIMEOUT_S "2" /* libpq's smallest */
+#define CONNECT_TIMEOUT_S "2" /* libpq's smallest; where the user says nothing */
 
 /* Notices ("relation exists, skipping") are for people at psql. */
 static void ignore_notice(void *owner, const char *message)
@@ -41,19 +41,46 @@ static enum weir_status set_session(struct weir_db *db, struct weir_error *err)
     return weir_db_simple(db, sql, "session", err);
 }
 
-static enum weir_status open_connection(struct weir_db *db, struct weir_error *err)
+/* The words of libpq's own and of the server's, but for a password that stands in them. */
+static enum weir_status fail_to_connect(const PGconn *conn, struct weir_error *err)
 {
-    const char *const keys[] = {"dbname", "connect_timeout", "fallback_application_name", NULL};
-    const char *const values[] = {db->conninfo, CONNECT_TIMEOUT_S, db->schema, NULL};
+    const char *message = PQerrorMessage(conn), *password = PQpass(conn);
+    if (password != NULL && password[0] != '\0' && strstr(message, password) != NULL)
+        message = "why is not shown, since the password stands in it";
+    return weir_fail(err, WEIR_UNAVAILABLE, "Postgres cannot be reached: %.*s", first_line(message),
+                     message);
+}
+
+static const char *value_of(const PQconninfoOption *options, const char *keyword)
+{
+    while (options->keyword != NULL && strcmp(options->keyword, keyword) != 0)
+        options++;
+    return options->val;
+}
+
+/* A time limit of the user's: in the connection string, the environment, or the service that one of them names (service
+ * files are libpq's to read: what they say of it is all there is). */
+static bool has_timeout(const char *conninfo)
+{
+    PQconninfoOption *parsed = PQconninfoParse(conninfo, NULL);
+    bool is_said = parsed != NULL && (value_of(parsed, "connect_timeout") != NULL ||
+                                      value_of(parsed, "service") != NULL);
+    PQconninfoFree(parsed);
+    return is_said || getenv("PGCONNECT_TIMEOUT") != NULL || getenv("PGSERVICE") != NULL;
+}
+
+enum weir_status weir_db_connect(struct weir_db *db, struct weir_error *err)
+{
+    const char *const keys[] = {"dbname", "fallback_application_name",
+                                has_timeout(db->conninfo) ? NULL : "connect_timeout", NULL};
+    const char *const values[] = {db->conninfo, db->schema, CONNECT_TIMEOUT_S, NULL};
     if (weir_fault("db.connect"))
         return weir_fail(err, WEIR_UNAVAILABLE, "Postgres: fault db.connect");
     db->conn = PQconnectdbParams(keys, values, 1);
     if (PQstatus(db->conn) != CONNECTION_OK) {
-        const char *message = PQerrorMessage(db->conn);
-        weir_fail(err, WEIR_UNAVAILABLE, "Postgres cannot be reached: %.*s", first_line(message),
-                  message);
+        enum weir_status status = fail_to_connect(db->conn, err);
         weir_db_drop(db);
-        return WEIR_UNAVAILABLE;
+        return status;
     }
     PQsetNoticeProcessor(db->conn, ignore_notice, NULL);
     return set_session(db, err);
@@ -67,7 +94,7 @@ enum weir_status weir_db_ensure(struct weir_db *db, struct weir_error *err)
     if (db->in_transaction)
         return weir_fail(err, WEIR_UNAVAILABLE,
                          "the connection to Postgres was lost inside a transaction");
-    return open_connection(db, err);
+    return weir_db_connect(db, err);
 }
 
 /* SQLSTATE classes after which the same call may succeed: the server went away, is starting or stopping, has no
@@ -124,13 +151,23 @@ enum weir_status weir_db_simple(struct weir_db *db, const char *sql, const char 
     return status;
 }
 
+/* A password with signs that a URL gives a meaning to ends up in parts of it that errors quote. */
+static bool is_torn(const PQconninfoOption *parsed)
+{
+    const char *port = value_of(parsed, "port"), *host = value_of(parsed, "host");
+    const char *database = value_of(parsed, "dbname");
+    return (port != NULL && port[strspn(port, "0123456789,")] != '\0') ||
+           (host != NULL && host[0] != '@' && strchr(host, '@') != NULL) ||
+           (database != NULL && strchr(database, '@') != NULL);
+}
+
 /* libpq's own complaint quotes the text. */
 enum weir_status weir_db_check_conninfo(const char *conninfo, struct weir_error *err)
 {
     char *complaint = NULL;
     PQconninfoOption *parsed = PQconninfoParse(conninfo, &complaint);
     PQfreemem(complaint);
-    if (parsed == NULL || strlen(conninfo) > WEIR_CONNINFO_BYTES_MAX) {
+    if (parsed == NULL || is_torn(parsed) || strlen(conninfo) > WEIR_CONNINFO_BYTES_MAX) {
         PQconninfoFree(parsed);
         return weir_fail(err, WEIR_INVALID,
                          "the connection to Postgres cannot be understood: expected 'host=… "
@@ -140,25 +177,6 @@ enum weir_status weir_db_check_conninfo(const char *conninfo, struct weir_error 
                          WEIR_CONNINFO_BYTES_MAX);
     }
     PQconninfoFree(parsed);
-    return WEIR_OK;
-}
-
-enum weir_status weir_db_open(const char *conninfo, const char *schema,
-                              const struct weir_query *queries, size_t count,
-                              struct weir_db **ret_db, struct weir_error *err)
-{
-    WEIR_AUTO(weir_db) db = weir_calloc(1, sizeof(*db));
-    db->conninfo = weir_strdup(conninfo);
-    db->schema = weir_strdup(schema);
-    db->queries = queries;
-    db->query_count = count;
-    db->prepared = weir_calloc(count > 0 ? count : 1, sizeof(*db->prepared));
-    enum weir_status status = weir_db_check_conninfo(conninfo, err);
-    if (status == WEIR_OK)
-        status = weir_db_ensure(db, err);
-    if (status != WEIR_OK)
-        return status;
-    *ret_db = WEIR_TAKE(db);
     return WEIR_OK;
 }
 

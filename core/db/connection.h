@@ -24,6 +24,8 @@ struct weir_db {
     bool in_transaction;
 };
 
+/* Opens the connection of `db`, which has none, and sets up its session. UNAVAILABLE. */
+enum weir_status weir_db_connect(struct weir_db *db, struct weir_error *err) WEIR_MUST_USE;
 /* OK with an open connection. UNAVAILABLE when it cannot be opened, or was lost inside a transaction. */
 enum weir_status weir_db_ensure(struct weir_db *db, struct weir_error *err) WEIR_MUST_USE;
 /* Closes the connection; the next call opens it again. An open transaction stays marked: it is lost. */

@@ -59,8 +59,8 @@ struct weir_rows;
 
 /* INVALID unless libpq understands `conninfo`. The text never quotes it: it may hold a password. */
 enum weir_status weir_db_check_conninfo(const char *conninfo, struct weir_error *err) WEIR_MUST_USE;
-/* Connects with `conninfo`, sets search_path to `schema`. UNAVAILABLE when the server cannot be
- * reached. `queries` is borrowed for the life of the connection. */
+/* Connects with `conninfo`, sets search_path to `schema`. UNAVAILABLE when the server cannot be reached, UNSUPPORTED
+ * behind a pooler of transactions (core/db/open.c). `queries` is borrowed for the life of the connection. */
 enum weir_status weir_db_open(const char *conninfo, const char *schema,
                               const struct weir_query *queries, size_t count,
                               struct weir_db **ret_db, struct weir_error *err) WEIR_MUST_USE;

@@ -35,8 +35,8 @@ static const struct {
 };
 
 static const char NOT_OURS[] =
-    "Postgres is not Weir's own: its files and write-ahead log were not searched; they, its replicas and its "
-    "backups are outside Weir's reach";
+    "Postgres is not Weir's own: its files and write-ahead log were not searched, and its write-ahead log was not "
+    "cycled; they, its replicas and its backups are outside Weir's reach";
 static const char LOG_REMAINS[] =
     "old segments of Postgres's write-ahead log could not be let go (a replication slot, wal_keep_size or archiving "
     "holds them): they were searched and stay, and what was copied from them is outside Weir's reach";

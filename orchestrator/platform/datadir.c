@@ -218,6 +218,8 @@ static enum weir_status become_owner(struct orchestrator_datadir *datadir,
     if (failed)
         return weir_fail(err, WEIR_IO, "cannot become user %s: %s", datadir->identity.name,
                          strerror(failed));
+    /* Libraries look there for certificates and profiles: root's may not be read. */
+    (void)setenv("HOME", datadir->identity.home, 1);
     /* The change of identity forbids debuggers and the leak checker, which developers want: nothing of root's is left
      * in this memory. */
     (void)prctl(PR_SET_DUMPABLE, 1);

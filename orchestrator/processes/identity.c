@@ -27,6 +27,7 @@ static enum weir_status fill(const struct passwd *user, struct orchestrator_iden
         identity.group_count = 1;
     }
     (void)snprintf(identity.name, sizeof(identity.name), "%s", user->pw_name);
+    (void)snprintf(identity.home, sizeof(identity.home), "%s", user->pw_dir);
     *ret_identity = identity;
     return WEIR_OK;
 }

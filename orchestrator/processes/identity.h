@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-enum { WEIR_IDENTITY_GROUPS_MAX = 64, WEIR_IDENTITY_NAME_MAX = 64 };
+enum { WEIR_IDENTITY_GROUPS_MAX = 64, WEIR_IDENTITY_NAME_MAX = 64, WEIR_IDENTITY_HOME_MAX = 256 };
 
 /* A plain value, complete before a fork: a child needs no user database to become it. */
 struct orchestrator_identity {
@@ -18,6 +18,7 @@ struct orchestrator_identity {
     gid_t groups[WEIR_IDENTITY_GROUPS_MAX];
     int group_count;
     char name[WEIR_IDENTITY_NAME_MAX];
+    char home[WEIR_IDENTITY_HOME_MAX]; /* its home folder, for HOME */
 };
 
 /* The user to drop to: `wanted` when given, else the owner of the data directory unless that is

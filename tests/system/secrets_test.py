@@ -30,6 +30,8 @@ OPERATORS = """\
 class Server:
     """A Postgres that lets in whoever knows the password."""
 
+    port, address = 5432, ""  # a socket in its folder alone
+
     def __init__(self):
         self.folder = Path(tempfile.mkdtemp(prefix="weir-secrets-"))
         everyone_may_enter(self.folder)
@@ -44,10 +46,22 @@ class Server:
         subprocess.run([bin_dir / "initdb", "-D", self.folder / "data", "-U", "weir", "-A", "scram-sha-256", "--pwfile", secret,
                         "--no-sync", "--locale=C", "-E", "UTF8"], check=True, capture_output=True, cwd="/", **self.user)
         secret.unlink()
-        self.process = child.start([bin_dir / "postgres", "-D", self.folder / "data", "-k", self.folder, "-h", "", "-F"],
+        self.prepare()
+        self.process = child.start([bin_dir / "postgres", "-D", self.folder / "data", "-k", self.folder, "-h", self.address,
+                                    "-p", str(self.port), "-F"],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd="/", **self.user)
         assert any("ready to accept connections" in line for line in self.process.stderr), "Postgres does not start"
         threading.Thread(target=self.process.stderr.read, daemon=True).start()
+
+    def prepare(self):
+        """For more of it, before it starts."""
+
+    def sql(self, text):
+        """Run by its superuser."""
+        environment = os.environ | {"PGHOST": str(self.folder), "PGPORT": str(self.port), "PGUSER": "weir", "PGDATABASE": "postgres",
+                                    "PGPASSWORD": PASSWORD}
+        return subprocess.run([shutil.which("psql"), "-qAtc", text], check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              env=environment, text=True).stdout
 
     def remove(self):
         self.process.send_signal(signal.SIGQUIT)
@@ -104,9 +118,7 @@ def begin(lab, server, password, environment):
 
 def start_again(server):
     """The server has nothing of an earlier platform."""
-    subprocess.run([shutil.which("psql"), "-q", "-c", "DROP SCHEMA IF EXISTS storage, selector, preprocess, orchestrator CASCADE"],
-                   check=True, stderr=subprocess.DEVNULL,
-                   env=os.environ | {"PGHOST": str(server.folder), "PGUSER": "weir", "PGDATABASE": "postgres", "PGPASSWORD": PASSWORD})
+    server.sql("DROP SCHEMA IF EXISTS storage, selector, preprocess, orchestrator CASCADE")
 
 
 def make_lab():

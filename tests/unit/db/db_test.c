@@ -1,5 +1,5 @@
 /* Statements, transactions, migrations and lost connections against a real Postgres. */
-#include "core/db/db.h"
+#include "core/db/connection.h"
 #include "core/db/table_lock.h"
 #include "tests/support/child.h"
 #include "tests/support/postgres.h"
@@ -9,6 +9,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -451,6 +453,52 @@ static void nobody_has_a_turn_while_one_has_the_only_one(void **state)
     assert_true(is_taken);
 }
 
+/* True when a connection that is opened with `more` has this time limit. */
+static bool connects_within(struct fixture *fixture, const char *more, const char *seconds)
+{
+    struct weir_error err;
+    char conninfo[512];
+    bool is_so = false;
+    WEIR_AUTO(weir_db) db = NULL;
+    (void)snprintf(conninfo, sizeof(conninfo), "%s %s", fixture->postgres.conninfo, more);
+    assert_int_equal(weir_db_open(conninfo, "things", NULL, 0, &db, &err), WEIR_OK);
+    PQconninfoOption *used = PQconninfo(db->conn);
+    for (const PQconninfoOption *option = used; option->keyword != NULL; option++)
+        is_so = is_so || (strcmp(option->keyword, "connect_timeout") == 0 && option->val != NULL &&
+                          strcmp(option->val, seconds) == 0);
+    PQconninfoFree(used);
+    return is_so;
+}
+
+static void a_time_limit_of_the_user_for_connecting_stands(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_true(connects_within(fixture, "", "2"));
+    assert_true(connects_within(fixture, "connect_timeout=71", "71"));
+    (void)setenv("PGCONNECT_TIMEOUT", "72", 1);
+    assert_true(connects_within(fixture, "", "72"));
+    assert_true(connects_within(fixture, "connect_timeout=71", "71"));
+    (void)unsetenv("PGCONNECT_TIMEOUT");
+}
+
+static void a_password_that_tears_a_url_apart_is_in_no_error(void **state)
+{
+    static const char *const TORN[] = {
+        "postgresql://weir:quag/ga@db.example.org/weir",
+        "postgresql://weir:qu@gga@db.example.org/weir",
+        "postgresql://weir:quagga:7@db.example.org:quagga/weir",
+        "postgresql://weir:7/quagga@db.example.org/weir",
+        "postgresql://weir:quagga@[nowhere/weir",
+    };
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(TORN); i++) {
+        struct weir_error err;
+        assert_int_equal(weir_db_check_conninfo(TORN[i], &err), WEIR_INVALID);
+        assert_null(strstr(err.text, "quag"));
+        assert_null(strstr(err.text, "gga"));
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_fresh, close_db)
@@ -480,6 +528,8 @@ int main(void)
         TEST(vacuum_runs_as_a_text),
         TEST(a_statement_that_waits_for_a_lock_is_unavailable),
         TEST(nobody_has_a_turn_while_one_has_the_only_one),
+        TEST(a_time_limit_of_the_user_for_connecting_stands),
+        cmocka_unit_test(a_password_that_tears_a_url_apart_is_in_no_error),
     };
 #undef TEST
     return cmocka_run_group_tests_name("db", tests, start_postgres, stop_postgres);
