@@ -110,11 +110,22 @@ static void drop_words(int *argc, char **argv, int at, int count)
     *argc -= count;
 }
 
+/* Takes the words before the command out of argv, which are options that all commands have. */
+static enum weir_status take_common(int *argc, char **argv, struct cli_call *call,
+                                    struct weir_error *err)
+{
+    int at = first_word(*argc, argv), operands = 0;
+    enum weir_status status =
+        weir_options_read(CLI_COMMON_OPTIONS, at, argv, &call->options, &operands, err);
+    drop_words(argc, argv, 1, at - 1);
+    return status;
+}
+
 /* Takes the command's words out of argv. */
 static enum weir_status take_words(int *argc, char **argv, struct cli_call *call,
                                    struct weir_error *err)
 {
-    int at = first_word(*argc, argv);
+    int at = 1;
     if (at == *argc)
         return WEIR_OK;
     for (size_t i = 0; i < cli_command_count(); i++) {
@@ -135,6 +146,15 @@ static enum weir_status take_words(int *argc, char **argv, struct cli_call *call
 
 /* ---- options and operands ---- */
 
+static bool is_named(const struct weir_option *options, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(options[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Options of the command hide common ones of the same name, which stand before the command then. */
 static void join_options(const struct cli_command *command, struct weir_option joined[OPTIONS_MAX])
 {
     size_t count = 0;
@@ -143,7 +163,8 @@ static void join_options(const struct cli_command *command, struct weir_option j
     for (size_t i = 0; i < WEIR_COUNT(tables); i++) {
         for (const struct weir_option *at = tables[i]; at != NULL && at->name != NULL; at++) {
             weir_require(count + 1 < OPTIONS_MAX);
-            joined[count++] = *at;
+            if (!is_named(joined, count, at->name))
+                joined[count++] = *at;
         }
     }
     joined[count] = (struct weir_option)WEIR_OPTION_END;
@@ -170,9 +191,11 @@ enum weir_status cli_call_read(int argc, char **argv, struct cli_call *ret_call,
                                struct weir_error *err)
 {
     struct weir_option options[OPTIONS_MAX];
-    struct cli_call call = {.options.data_dir = ".weir/default"};
+    struct cli_call call = {.command = NULL};
     int operands = 0;
-    enum weir_status status = take_words(&argc, argv, &call, err);
+    enum weir_status status = take_common(&argc, argv, &call, err);
+    if (status == WEIR_OK)
+        status = take_words(&argc, argv, &call, err);
     if (status == WEIR_OK) {
         join_options(call.command, options);
         status = weir_options_read(options, argc, argv, &call.options, &operands, err);
@@ -192,6 +215,7 @@ enum weir_status cli_call_read(int argc, char **argv, struct cli_call *ret_call,
 
 void cli_call_fini(struct cli_call *call)
 {
+    cli_place_fini(&call->options.place);
     weir_option_values_fini(&call->options.subjects);
     weir_option_values_fini(&call->options.keys);
     weir_option_values_fini(&call->options.ids);
@@ -223,15 +247,15 @@ static void help_rows(const char *group)
 
 static void help_group(const char *group)
 {
-    printf("usage: weir [--data-dir DIR] %s COMMAND [OPTIONS]\n\n", group);
+    printf("usage: weir [--data-dir DIR | --key FILE] %s COMMAND [OPTIONS]\n\n", group);
     help_rows(group);
     printf("\nmore of one: weir %s COMMAND --help\n", group);
 }
 
 static void help_all(void)
 {
-    printf("weir: asks and orders the platform that serves a data directory\n\n"
-           "usage: weir [--data-dir DIR] COMMAND [OPTIONS]\n\n");
+    printf("weir: asks and orders the platform that serves a data directory, or is elsewhere\n\n"
+           "usage: weir [--data-dir DIR | --key FILE] COMMAND [OPTIONS]\n\n");
     help_rows(NULL);
     printf("\nevery command takes:\n");
     weir_options_print(CLI_COMMON_OPTIONS);

@@ -3,6 +3,7 @@
 #define CLI_COMMAND_H
 
 #include "cli/page.h"
+#include "cli/place.h"
 #include "core/base/error.h"
 #include "core/service/options.h"
 
@@ -17,8 +18,7 @@ enum {
 
 /* Every option of every command; a command's table names those it takes. */
 struct cli_options {
-    const char *data_dir;
-    const char *endpoint; /* NULL: as the data directory says */
+    struct cli_place place;
     bool json;
     bool help;
     bool version;
@@ -97,6 +97,7 @@ struct cli_command {
     cli_follow_fn *follow;             /* optional, after the topic's answer */
     cli_answer_fn *answer;
     bool (*by_itself)(const struct cli_call *call);
+    bool needs_no_platform; /* nor looks for one */
     bool streams; /* has shown what there is when the answer comes, which is rendered no more */
     cli_render_fn *render;
     cli_exit_fn *exit_code; /* of a good answer; NULL: 0 */

@@ -4,6 +4,7 @@
 
 #include "cli/arguments.h"
 #include "cli/config.h"
+#include "cli/contexts.h"
 #include "cli/erase_each.h"
 #include "cli/follow.h"
 #include "cli/import.h"
@@ -26,11 +27,15 @@ const struct weir_option CLI_COMMON_OPTIONS[] = {
     {"data-dir", "DIR",
      "data directory of the platform (default: .weir/default); a platform that nobody "
      "serves is served for this command",
-     OPTION(data_dir)},
+     OPTION(place.data_dir)},
+    {"key", "FILE",
+     "pass to a platform elsewhere, instead of --data-dir: weir keys new makes it (default: that of the "
+     "context in use, if there is one); before the command where that has a --key of its own",
+     OPTION(place.key)},
     {"endpoint", "ENDPOINT",
-     "socket of the platform's orchestrator (ipc://DIR/orchestrator.sock), instead of "
-     "--data-dir",
-     OPTION(endpoint)},
+     "the platform's orchestrator: tcp://HOST:PORT, if it is not where the pass says; or its socket on this "
+     "host (ipc://DIR/orchestrator.sock), instead of --data-dir",
+     OPTION(place.endpoint)},
     {"json", NULL, "the answer as JSON; docs/reference/json.md has the shapes", OPTION(json)},
     {"help", NULL, "print this", OPTION(help)},
     {"version", NULL, "print the version", OPTION(version)},
@@ -238,14 +243,29 @@ static const struct cli_command COMMANDS[] = {
     {.words = "init",
      .summary = "look at a folder or a file, and write a commented pipeline file for it, which runs as it is",
      .example = "weir init --from data/visits",
-     .options = INIT_OPTIONS, .answer = cli_answer_init, .render = cli_render_init,
+     .needs_no_platform = true, .options = INIT_OPTIONS, .answer = cli_answer_init, .render = cli_render_init,
      .exit_code = cli_exit_of_check},
     {.words = "import modyn", .operands = "FILE…", .operands_min = 1, .operands_max = SIZE_MAX,
      .summary = "pipeline files of Modyn, in either dialect, as pipeline files of Weir; says of each key whether it "
                 "maps, maps with a difference, or has no equivalent; runs no code; exit code 1 when a file is none",
      .example = "weir import modyn pipelines/*.yml modyn_config.yaml -o imported",
-     .options = IMPORT_OPTIONS, .answer = cli_answer_import_modyn, .render = cli_render_import,
+     .needs_no_platform = true, .options = IMPORT_OPTIONS, .answer = cli_answer_import_modyn, .render = cli_render_import,
      .exit_code = cli_exit_of_import},
+    {.words = "context add", .operands = "NAME", .operands_min = 1, .operands_max = 1,
+     .summary = "give a platform elsewhere a name: the file of a pass stays where it is",
+     .example = "weir context add lab --key rosa.pass",
+     .needs_no_platform = true, .answer = cli_answer_context_add, .render = cli_render_contexts},
+    {.words = "context use", .operands = "[NAME]", .operands_max = 1,
+     .summary = "ask that platform from now on, where neither --data-dir nor --key is given; no name: none",
+     .example = "weir context use lab",
+     .needs_no_platform = true, .answer = cli_answer_context_use, .render = cli_render_contexts},
+    {.words = "context list", .summary = "names of platforms elsewhere, and the one in use (WEIR_CONTEXT counts more)",
+     .example = "weir context list",
+     .needs_no_platform = true, .answer = cli_answer_context_list, .render = cli_render_contexts},
+    {.words = "context remove", .operands = "NAME", .operands_min = 1, .operands_max = 1,
+     .summary = "forget the name; the file of the pass stays",
+     .example = "weir context remove lab",
+     .needs_no_platform = true, .answer = cli_answer_context_remove, .render = cli_render_contexts},
     {.words = "submit", .operands = "FILE", .operands_min = 1, .operands_max = 1,
      .summary = "hand a pipeline file to the platform, which works on it; the same file again changes nothing",
      .example = "weir submit config/pipelines/quickstart.yaml",
@@ -359,7 +379,7 @@ static const struct cli_command COMMANDS[] = {
      .summary = "run the operators of a pipeline file in the orders that a plan may choose, on records of its data, "
                 "and compare what they make; needs no platform",
      .example = "weir plan verify pipeline.yaml",
-     .answer = cli_answer_plan_verify, .render = cli_render_plan_verify, .exit_code = cli_exit_of_check},
+     .needs_no_platform = true, .answer = cli_answer_plan_verify, .render = cli_render_plan_verify, .exit_code = cli_exit_of_check},
     {.words = "plan", .operands = "[PIPELINE|RUN]", .operands_max = 1,
      .summary = "the order in which the operators of a pipeline run, why, and what it saves; a number means a run",
      .example = "weir plan quickstart",
@@ -450,17 +470,17 @@ static const struct cli_command COMMANDS[] = {
     {.words = "policies",
      .summary = "everything a pipeline file may name: triggers, selections, operators, models, metrics",
      .example = "weir policies",
-     .answer = cli_answer_policies, .render = cli_render_policies},
+     .needs_no_platform = true, .answer = cli_answer_policies, .render = cli_render_policies},
     {.words = "config check", .operands = "FILE", .operands_min = 1, .operands_max = 1,
      .summary = "check a pipeline or system file, with its data if that is wanted; all mistakes at once, "
                 "exit code 2 when there are any; needs no platform",
      .example = "weir config check pipeline.yaml --data",
-     .options = CHECK_OPTIONS, .answer = cli_answer_config_check, .render = cli_render_config_check,
+     .needs_no_platform = true, .options = CHECK_OPTIONS, .answer = cli_answer_config_check, .render = cli_render_config_check,
      .exit_code = cli_exit_of_check},
     {.words = "config explain", .operands = "KEY|FILE", .operands_min = 1, .operands_max = 1,
      .summary = "meaning of a key, section or policy; or a file with every default written out",
      .example = "weir config explain training.epochs",
-     .answer = cli_answer_config_explain, .render = cli_render_config_explain},
+     .needs_no_platform = true, .answer = cli_answer_config_explain, .render = cli_render_config_explain},
 };
 // clang-format on
 

@@ -141,7 +141,7 @@ enum weir_status cli_answer_erase_each(const struct cli_call *call, json_t **ret
     if (status == WEIR_OK) {
         sending.names = cli_erase_names(call, "erase request", &sending.lines, err);
         status = sending.names == NULL ? err->status
-                                       : cli_platform_open(call->options.data_dir, &platform, err);
+                                       : cli_platform_open(&call->options.place, &platform, err);
     }
     if (status == WEIR_OK) {
         fill_requests(&sending);

@@ -118,7 +118,7 @@ static void tell_who_goes_on(const struct cli_platform *platform, const struct c
             stderr,
             "weir: the platform stops with this command, and the erasure rests: use --wait, or "
             "serve it: orchestrator serve --data-dir %s\n",
-            call->options.data_dir);
+            call->options.place.name);
     }
 }
 
@@ -382,11 +382,14 @@ enum weir_status cli_follow_export(struct cli_platform *platform, const struct c
     (void)platform;
     void *bytes = NULL;
     size_t size = 0;
+    enum weir_status status = cli_place_check_is_here(&call->options.place, "models export", err);
+    if (status != WEIR_OK)
+        return status;
     const char *format = cli_text(*answer, "format");
     WEIR_AUTO_FREE char *to = destination(call, format);
     WEIR_AUTO_FREE char *from =
-        weir_format("%s/%s", call->options.data_dir, cli_text(*answer, "file"));
-    enum weir_status status = weir_file_map(from, &bytes, &size, err);
+        weir_format("%s/%s", call->options.place.data_dir, cli_text(*answer, "file"));
+    status = weir_file_map(from, &bytes, &size, err);
     if (status == WEIR_OK)
         status = strcmp(format, "directory") == 0
                      ? unpack_to(to, weir_bytes(bytes, size), err)

@@ -41,7 +41,7 @@ static enum weir_status open_and_request(const struct cli_call *call, const json
                                          json_t **ret_answer, struct weir_error *err)
 {
     WEIR_AUTO(cli_platform) platform = NULL;
-    enum weir_status status = cli_platform_open(call->options.data_dir, &platform, err);
+    enum weir_status status = cli_platform_open(&call->options.place, &platform, err);
     return status == WEIR_OK ? request_topic(call, arguments, platform, ret_answer, err) : status;
 }
 
@@ -96,17 +96,25 @@ static void show_page(const struct cli_command *command, const json_t *answer, F
     (void)fwrite(out.at, 1, out.size, to);
 }
 
+static enum weir_status find_place(struct cli_place *place, struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+    if (cli_place_is_socket(place)) {
+        status = cli_platform_find(place->endpoint, &place->owned, err);
+        place->data_dir = place->owned;
+    }
+    return status == WEIR_OK ? cli_place_find(place, err) : status;
+}
+
 static int run(struct cli_call *call)
 {
     const struct cli_command *command = call->command;
     json_t *answer = NULL;
     struct weir_error err;
-    WEIR_AUTO_FREE char *data_dir = NULL;
-    if (call->options.endpoint != NULL) {
-        enum weir_status status = cli_platform_find(call->options.endpoint, &data_dir, &err);
+    if (!command->needs_no_platform) {
+        enum weir_status status = find_place(&call->options.place, &err);
         if (status != WEIR_OK)
             return complain(&err, exit_code_of(status));
-        call->options.data_dir = data_dir;
     }
     bool is_own = command->topic == NULL || (command->answer != NULL && command->by_itself(call));
     int code = is_own ? answer_by_itself(call, &answer) : answer_by_platform(call, &answer);

@@ -3,6 +3,7 @@
 
 #include "cli/answer.h"
 #include "cli/lock.h"
+#include "cli/place.h"
 #include "cli/serving.h"
 #include "core/base/clock.h"
 #include "core/base/memory.h"
@@ -24,18 +25,24 @@ enum {
     LOOK_MS = 50,      /* between two looks at the lock while the platform starts */
     WATCH_MS = 1000,   /* between two looks whether it is still served while an answer is awaited */
     JOIN_TRIES_MAX = 20, /* commands that come at once and go one after the other */
+    REACH_MS = 10000,    /* for one elsewhere to answer at all */
+    SILENT_MS = 20000,   /* without a word from one elsewhere: it is away */
     REQUEST_MS =
         3600000, /* a prediction over everything takes its time; whether anybody is there is watched */
 };
 
 struct cli_platform {
-    char *data_dir; /* NULL: not known yet */
+    const struct cli_place *place; /* NULL: not known yet */
     struct weir_loop *loop;
     struct weir_rpc_peer *peer;
     struct cli_serving serving; /* pid 0: somebody else serves */
     int signal_fd;
     bool interrupted;
     int64_t look_ms; /* when to look again whether it is still served */
+
+    /* Of one elsewhere. */
+    bool is_asked;    /* whether it is there */
+    int64_t heard_ms; /* when it last answered that */
 };
 
 /* ---- waiting ---- */
@@ -84,16 +91,38 @@ static enum weir_status check(const struct cli_platform *platform, struct weir_e
 static enum weir_status fail_over(const struct cli_platform *platform, struct weir_error *err)
 {
     return weir_fail(err, WEIR_STALE, "whoever served %s stopped before it answered: ask again",
-                     platform->data_dir);
+                     platform->place->name);
 }
 
-static enum weir_status check_still_served(const struct cli_platform *platform,
-                                           struct weir_error *err)
+static void on_heard(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct cli_platform *platform = owner;
+    (void)err; /* it is asked again */
+    platform->is_asked = false;
+    if (reply != NULL)
+        platform->heard_ms = weir_now_ms();
+}
+
+/* One elsewhere has no lock to look at: it is asked. */
+static enum weir_status check_still_heard(struct cli_platform *platform, struct weir_error *err)
+{
+    if (weir_now_ms() - platform->heard_ms > SILENT_MS)
+        return weir_fail(err, WEIR_STALE, "%s has not answered for %d s: ask again",
+                         platform->place->name, SILENT_MS / 1000);
+    if (!platform->is_asked)
+        weir_rpc_call(platform->peer, MSG_health, NULL, SILENT_MS, on_heard, platform);
+    platform->is_asked = true;
+    return WEIR_OK;
+}
+
+static enum weir_status check_still_served(struct cli_platform *platform, struct weir_error *err)
 {
     CLI_AUTO_LOCK lock = {.held = false};
     enum weir_status status = check(platform, err);
-    if (status == WEIR_OK && platform->serving.pid == 0 && platform->data_dir != NULL) {
-        status = cli_lock_look(platform->data_dir, &lock, err);
+    if (status == WEIR_OK && platform->place != NULL && platform->place->is_elsewhere)
+        return check_still_heard(platform, err);
+    if (status == WEIR_OK && platform->serving.pid == 0 && platform->place != NULL) {
+        status = cli_lock_look(platform->place->data_dir, &lock, err);
         if (status == WEIR_OK && !lock.held)
             status = fail_over(platform, err);
     }
@@ -125,27 +154,6 @@ enum weir_status cli_platform_step(struct cli_platform *platform, int64_t wait_m
         return check(platform, err);
     platform->look_ms = weir_now_ms() + WATCH_MS;
     return check_still_served(platform, err);
-}
-
-enum weir_status cli_platform_await(const char *data_dir, int64_t patience_ms,
-                                    struct weir_error *err)
-{
-    int64_t until_ms = weir_now_ms() + patience_ms;
-    const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000L};
-    sigset_t signals;
-    (void)sigemptyset(&signals);
-    (void)sigaddset(&signals, SIGTERM);
-    (void)sigaddset(&signals, SIGINT);
-    while (weir_now_ms() < until_ms) {
-        CLI_AUTO_LOCK lock = {.held = false};
-        enum weir_status status = cli_lock_look(data_dir, &lock, err);
-        if (status != WEIR_OK || lock.held)
-            return status;
-        if (sigtimedwait(&signals, NULL, &pause) > 0) /* they stay blocked: see open_signals() */
-            return weir_fail(err, WEIR_UNAVAILABLE, "interrupted");
-    }
-    return weir_fail(err, WEIR_TIMEOUT, "nobody has served %s for %lld s: orchestrator serve does",
-                     data_dir, (long long)patience_ms / 1000);
 }
 
 /* ---- asking ---- */
@@ -243,7 +251,7 @@ static enum weir_status wait_for_sockets(struct cli_platform *platform, char **r
         CLI_AUTO_LOCK lock = {.held = false};
         status = cli_platform_pause(platform, LOOK_MS, err);
         if (status == WEIR_OK)
-            status = cli_lock_read(platform->data_dir, &lock, err);
+            status = cli_lock_read(platform->place->data_dir, &lock, err);
         if (status == WEIR_OK && lock.pid == platform->serving.pid && lock.socket_dir[0] != '\0') {
             *ret_socket_dir = WEIR_TAKE(lock.socket_dir);
             return WEIR_OK;
@@ -252,7 +260,7 @@ static enum weir_status wait_for_sockets(struct cli_platform *platform, char **r
     return status != WEIR_OK
                ? status
                : weir_fail(err, WEIR_TIMEOUT, "the platform did not start on %s within %d s",
-                           platform->data_dir, START_MS / 1000);
+                           platform->place->data_dir, START_MS / 1000);
 }
 
 /* Two commands at once: one orchestrator gets the lock, the other ends, and both ask the one. STALE: that one is over
@@ -264,7 +272,7 @@ static enum weir_status join_the_faster(struct cli_platform *platform, long befo
     struct weir_error unread;
 
     if (!cli_serving_ended(&platform->serving) ||
-        cli_lock_look(platform->data_dir, &lock, &unread) != WEIR_OK)
+        cli_lock_look(platform->place->data_dir, &lock, &unread) != WEIR_OK)
         return err->status;
     if (!lock.held && (lock.pid == before || lock.pid == platform->serving.pid))
         return err->status; /* nobody else was there: it has ended for a reason of its own */
@@ -285,7 +293,7 @@ static enum weir_status await_sockets(struct cli_platform *platform, struct cli_
         *lock = (struct cli_lock){.held = false};
         status = cli_platform_pause(platform, LOOK_MS, err);
         if (status == WEIR_OK)
-            status = cli_lock_look(platform->data_dir, lock, err);
+            status = cli_lock_look(platform->place->data_dir, lock, err);
     }
     return status == WEIR_OK && !lock->held ? fail_over(platform, err) : status;
 }
@@ -295,19 +303,47 @@ static enum weir_status join_or_start(struct cli_platform *platform, struct weir
 {
     CLI_AUTO_LOCK lock = {.held = false};
     WEIR_AUTO_FREE char *socket_dir = NULL;
-    enum weir_status status = cli_lock_look(platform->data_dir, &lock, err);
+    enum weir_status status = cli_lock_look(platform->place->data_dir, &lock, err);
     if (status == WEIR_OK && lock.held) {
         status = await_sockets(platform, &lock, err);
         return status == WEIR_OK ? greet(platform, lock.socket_dir, err) : status;
     }
     if (status == WEIR_OK)
-        status = cli_serving_start(platform->data_dir, &platform->serving, err);
+        status = cli_serving_start(platform->place->data_dir, &platform->serving, err);
     if (status != WEIR_OK)
         return status;
     status = wait_for_sockets(platform, &socket_dir, err);
     if (status != WEIR_OK)
         status = join_the_faster(platform, lock.pid, &socket_dir, err);
     return status == WEIR_OK ? greet(platform, socket_dir, err) : status;
+}
+
+static enum weir_status connect_elsewhere(const struct cli_platform *platform, const char *service,
+                                          struct weir_rpc_peer **ret_peer, struct weir_error *err)
+{
+    const struct cli_place *place = platform->place;
+    WEIR_AUTO_FREE char *address = NULL;
+    enum weir_status status =
+        weir_pass_address(&place->pass, place->endpoint, service, &address, err);
+    return status == WEIR_OK ? weir_rpc_connect_as(platform->loop, address, &place->pass.pair, NULL,
+                                                   NULL, ret_peer, err)
+                             : status;
+}
+
+static enum weir_status reach(struct cli_platform *platform, struct weir_error *err)
+{
+    struct query query = {.err = err};
+    enum weir_status status = connect_elsewhere(platform, "orchestrator", &platform->peer, err);
+    if (status != WEIR_OK)
+        return status;
+    platform->heard_ms = weir_now_ms();
+    weir_rpc_call(platform->peer, MSG_health, NULL, REACH_MS, on_reply, &query);
+    status = wait_for(platform, &query);
+    return status == WEIR_TIMEOUT
+               ? weir_fail(err, WEIR_TIMEOUT,
+                           "%s: nobody answers: is the platform up, and may this host reach it?",
+                           platform->place->name)
+               : status;
 }
 
 static enum weir_status find_or_start(struct cli_platform *platform, struct weir_error *err)
@@ -317,6 +353,8 @@ static enum weir_status find_or_start(struct cli_platform *platform, struct weir
         return status;
     platform->loop = weir_loop_new();
     weir_loop_watch_fd(platform->loop, platform->signal_fd, POLLIN, on_signal, platform);
+    if (platform->place->is_elsewhere)
+        return reach(platform, err);
     for (int tries = 0; tries < JOIN_TRIES_MAX; tries++) {
         status = join_or_start(platform, err);
         if (status != WEIR_STALE)
@@ -327,16 +365,80 @@ static enum weir_status find_or_start(struct cli_platform *platform, struct weir
     return status;
 }
 
-enum weir_status cli_platform_open(const char *data_dir, struct cli_platform **ret_platform,
-                                   struct weir_error *err)
+enum weir_status cli_platform_open(const struct cli_place *place,
+                                   struct cli_platform **ret_platform, struct weir_error *err)
 {
     WEIR_AUTO(cli_platform) platform = weir_calloc(1, sizeof(*platform));
-    platform->data_dir = weir_strdup(data_dir);
+    platform->place = place;
     platform->signal_fd = -1;
     enum weir_status status = find_or_start(platform, err);
     if (status == WEIR_OK)
         *ret_platform = WEIR_TAKE(platform);
     return status;
+}
+
+/* ---- waiting for one that is away ---- */
+
+static enum weir_status pause_for(const struct timespec *pause, struct weir_error *err)
+{
+    sigset_t signals;
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGTERM);
+    (void)sigaddset(&signals, SIGINT);
+    if (sigtimedwait(&signals, NULL, pause) > 0) /* they stay blocked: see open_signals() */
+        return weir_fail(err, WEIR_UNAVAILABLE, "interrupted");
+    return WEIR_OK;
+}
+
+static enum weir_status fail_unserved(const struct cli_place *place, struct weir_error *err)
+{
+    return place->is_elsewhere
+               ? weir_fail(err, WEIR_TIMEOUT, "nobody answers at %s", place->name)
+               : weir_fail(err, WEIR_TIMEOUT, "nobody serves %s: orchestrator serve does",
+                           place->name);
+}
+
+static enum weir_status await_here(const struct cli_place *place, int64_t until_ms,
+                                   struct weir_error *err)
+{
+    const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000L};
+    enum weir_status status = WEIR_OK;
+    while (status == WEIR_OK && weir_now_ms() < until_ms) {
+        CLI_AUTO_LOCK lock = {.held = false};
+        status = cli_lock_look(place->data_dir, &lock, err);
+        if (status != WEIR_OK || lock.held)
+            return status;
+        status = pause_for(&pause, err);
+    }
+    return status != WEIR_OK ? status : fail_unserved(place, err);
+}
+
+static enum weir_status await_elsewhere(const struct cli_place *place, int64_t until_ms,
+                                        struct weir_error *err)
+{
+    while (weir_now_ms() < until_ms) {
+        WEIR_AUTO(cli_platform) platform = NULL;
+        enum weir_status status = cli_platform_open(place, &platform, err);
+        if (status != WEIR_TIMEOUT)
+            return status;
+    }
+    return fail_unserved(place, err);
+}
+
+enum weir_status cli_platform_await(const struct cli_place *place, int64_t patience_ms,
+                                    struct weir_error *err)
+{
+    int64_t until_ms = weir_now_ms() + patience_ms;
+    return place->is_elsewhere ? await_elsewhere(place, until_ms, err)
+                               : await_here(place, until_ms, err);
+}
+
+enum weir_status cli_platform_connect(const struct cli_platform *platform, const char *endpoint,
+                                      struct weir_rpc_peer **ret_peer, struct weir_error *err)
+{
+    return platform->place->is_elsewhere
+               ? connect_elsewhere(platform, "storage", ret_peer, err)
+               : weir_rpc_connect(platform->loop, endpoint, NULL, NULL, ret_peer, err);
 }
 
 /* From the directory on everything goes as if it had been named: it is on this host, as the endpoint is. */
@@ -374,6 +476,5 @@ void cli_platform_close(struct cli_platform *platform)
     weir_loop_free(platform->loop);
     if (platform->signal_fd >= 0)
         (void)close(platform->signal_fd);
-    free(platform->data_dir);
     free(platform);
 }

@@ -1,5 +1,5 @@
-/* The platform that serves a data directory, as `weir` sees it: found where the directory's lock says, or started for
- * this one command and stopped again. Belongs to the one thread of weir. SIGINT and SIGTERM end whatever waits here, so
+/* The platform as `weir` sees it: that of a data directory, found where the directory's lock says, or started for this
+ * one command and stopped again; or one elsewhere, which is only ever asked. Belongs to the one thread of weir. SIGINT and SIGTERM end whatever waits here, so
  * that a platform which was started is stopped in order. */
 #ifndef CLI_PLATFORM_H
 #define CLI_PLATFORM_H
@@ -10,12 +10,16 @@
 #include <jansson.h>
 #include <stdint.h>
 
+struct cli_place;
 struct cli_platform;
+struct weir_rpc_peer;
 
-/* INVALID when there is no such directory or it holds nothing of Weir; DENIED when it belongs to somebody else;
+/* Opens the platform of a place that was found, which outlives it. Elsewhere: TIMEOUT when nobody answers, DENIED when
+ * the key is not let in. On this host: INVALID when there is no such directory or it holds nothing of Weir; DENIED when it belongs to somebody else;
  * TIMEOUT or UNAVAILABLE, with the reason, when nobody comes to answer. Here and below, STALE: whoever served the
  * directory stopped before it answered, and opening again will help. */
-enum weir_status cli_platform_open(const char *data_dir, struct cli_platform **ret_platform,
+enum weir_status cli_platform_open(const struct cli_place *place,
+                                   struct cli_platform **ret_platform,
                                    struct weir_error *err) WEIR_MUST_USE;
 /* The data directory, in caller's memory, of the platform whose orchestrator serves `endpoint` on
  * this host. TIMEOUT when nobody answers there. */
@@ -38,9 +42,13 @@ struct weir_loop *cli_platform_loop(const struct cli_platform *platform);
  * stopped. */
 enum weir_status cli_platform_step(struct cli_platform *platform, int64_t wait_ms,
                                    struct weir_error *err) WEIR_MUST_USE;
-/* Waits until somebody serves `data_dir` again. TIMEOUT; UNAVAILABLE when the person lost patience. */
-enum weir_status cli_platform_await(const char *data_dir, int64_t patience_ms,
+/* Waits until somebody serves the place again. TIMEOUT; UNAVAILABLE when the person lost patience. */
+enum weir_status cli_platform_await(const struct cli_place *place, int64_t patience_ms,
                                     struct weir_error *err) WEIR_MUST_USE;
+/* Connects to storage: at `endpoint` on this host, as the orchestrator has named it, or elsewhere where the place says. */
+enum weir_status cli_platform_connect(const struct cli_platform *platform, const char *endpoint,
+                                      struct weir_rpc_peer **ret_peer,
+                                      struct weir_error *err) WEIR_MUST_USE;
 /* Lets time pass; UNAVAILABLE when the person lost patience or the platform ended. */
 enum weir_status cli_platform_pause(struct cli_platform *platform, int64_t pause_ms,
                                     struct weir_error *err) WEIR_MUST_USE;

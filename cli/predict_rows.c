@@ -394,16 +394,15 @@ static enum weir_status open_all(struct predicting *all, struct weir_error *err)
 {
     const struct cli_options *options = &all->call->options;
     struct weir_frames none = {.count = 0};
-    enum weir_status status = cli_platform_open(options->data_dir, &all->platform, err);
+    enum weir_status status = cli_platform_open(&options->place, &all->platform, err);
     json_t *arguments = json_pack("{ss*,ss*,ss*}", "pipeline", options->pipeline, "model",
                                   options->model, "dataset", options->dataset);
     if (status == WEIR_OK)
         status = cli_platform_request(all->platform, "predict_open", arguments, &all->opened, err);
     json_decref(arguments);
     if (status == WEIR_OK)
-        status =
-            weir_rpc_connect(cli_platform_loop(all->platform), cli_text(all->opened, "endpoint"),
-                             NULL, NULL, &all->storage, err);
+        status = cli_platform_connect(all->platform, cli_text(all->opened, "endpoint"),
+                                      &all->storage, err);
     return status == WEIR_OK ? lend(all, &none, err) : status;
 }
 

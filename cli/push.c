@@ -247,8 +247,8 @@ static enum weir_status connect_storage(struct push *push, struct weir_error *er
     enum weir_status status = cli_platform_request(push->platform, "push", arguments, &answer, err);
     json_decref(arguments);
     if (status == WEIR_OK) {
-        status = weir_rpc_connect(cli_platform_loop(push->platform), cli_text(answer, "endpoint"),
-                                  NULL, NULL, &push->storage, err);
+        status =
+            cli_platform_connect(push->platform, cli_text(answer, "endpoint"), &push->storage, err);
     }
     json_decref(answer);
     return status;
@@ -310,10 +310,10 @@ static void disconnect(struct push *push)
 }
 
 /* Everything that may be begun again on the platform that comes next. */
-static enum weir_status push_to_platform(struct push *push, const char *data_dir,
+static enum weir_status push_to_platform(struct push *push, const struct cli_place *place,
                                          struct weir_error *err)
 {
-    enum weir_status status = cli_platform_open(data_dir, &push->platform, err);
+    enum weir_status status = cli_platform_open(place, &push->platform, err);
     if (status == WEIR_OK)
         status = connect_storage(push, err);
     if (status == WEIR_OK && push->input == NULL)
@@ -356,15 +356,16 @@ static enum weir_status name_client(const struct cli_call *call, struct push *pu
 }
 
 /* A platform that stopped may be started again: its successor is pushed to, with the same numbers. */
-static enum weir_status push_all(struct push *push, const char *data_dir, struct weir_error *err)
+static enum weir_status push_all(struct push *push, const struct cli_place *place,
+                                 struct weir_error *err)
 {
-    enum weir_status status = push_to_platform(push, data_dir, err);
+    enum weir_status status = push_to_platform(push, place, err);
     while (status == WEIR_STALE) {
         if (push->tells)
             tell(push, "; waiting for the platform\n");
-        status = cli_platform_await(data_dir, RETURN_MS, err);
+        status = cli_platform_await(place, RETURN_MS, err);
         if (status == WEIR_OK)
-            status = push_to_platform(push, data_dir, err);
+            status = push_to_platform(push, place, err);
     }
     return status;
 }
@@ -422,7 +423,7 @@ enum weir_status cli_answer_push(const struct cli_call *call, json_t **ret_answe
     if (status == WEIR_OK)
         status = open_input(call, &push.fd, err);
     if (status == WEIR_OK)
-        status = push_all(&push, call->options.data_dir, err);
+        status = push_all(&push, &call->options.place, err);
     if (push.tells)
         tell(&push, "\n");
     count_too_long(&push);

@@ -71,7 +71,12 @@ static enum weir_status find_keys(const struct cli_call *call, json_t *keys, str
     }
     if (given->count > 0)
         return status;
-    WEIR_AUTO_FREE char *published = weir_format("%s/receipts/keys", call->options.data_dir);
+    if (call->options.place.is_elsewhere)
+        return weir_fail(
+            err, WEIR_INVALID,
+            "erase verify: the platform is elsewhere: expected --key HEX|FILE after it, "
+            "as weir erase key prints it");
+    WEIR_AUTO_FREE char *published = weir_format("%s/receipts/keys", call->options.place.data_dir);
     status = read_keys(published, keys, err);
     return status == WEIR_NOT_FOUND ? WEIR_OK : status;
 }

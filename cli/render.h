@@ -13,6 +13,7 @@ cli_render_fn cli_render_erase_accepted, cli_render_erase_plan, cli_render_erasu
     cli_render_erasures, cli_render_receipt, cli_render_erase_key, cli_render_erase_verify;
 cli_render_fn cli_render_init, cli_render_import, cli_render_policies, cli_render_config_check,
     cli_render_config_explain;
+cli_render_fn cli_render_contexts;
 cli_render_fn cli_render_select, cli_render_predict, cli_render_evaluate, cli_render_report,
     cli_render_push, cli_render_doctor, cli_render_feed, cli_render_feed_forgotten, cli_render_sets,
     cli_render_workers, cli_render_pool, cli_render_plan, cli_render_plan_verify, cli_render_cache,

@@ -16,12 +16,13 @@ static bool reads_alike(const char *data_dir)
     return geteuid() == 0 || stat(data_dir, &found) != 0 || found.st_uid == geteuid();
 }
 
-/* With the first records, as `orchestrator run` checks it. */
-static enum weir_status check(const char *file, const char *data_dir, struct weir_error *err)
+/* With the first records, as `orchestrator run` checks it. Those of a platform elsewhere lie there: it looks at them. */
+static enum weir_status check(const char *file, const struct cli_place *place,
+                              struct weir_error *err)
 {
+    bool looks = !place->is_elsewhere && reads_alike(place->data_dir);
     const char *const arguments[] = {
-        "--check-config", file,     reads_alike(data_dir) ? "--before-run" : NULL,
-        "--data-dir",     data_dir, NULL};
+        "--check-config", file, looks ? "--before-run" : NULL, "--data-dir", place->data_dir, NULL};
     struct cli_program_end end;
     enum weir_status status = cli_program_run("orchestrator", arguments, &end, err);
     if (status != WEIR_OK)
@@ -37,7 +38,7 @@ json_t *cli_arguments_submit(const struct cli_call *call, struct weir_error *err
 {
     const char *file = call->operands[0];
     WEIR_AUTO_BUF text = {0};
-    if (check(file, call->options.data_dir, err) != WEIR_OK ||
+    if (check(file, &call->options.place, err) != WEIR_OK ||
         weir_file_read(file, WEIR_YAML_BYTES_MAX, &text, err) != WEIR_OK)
         return NULL;
     json_t *arguments = json_pack("{ss,ss%}", "file", file, "text", text.at, text.size);

@@ -120,7 +120,7 @@ static bool is_through(const struct watch *watch)
 static enum weir_status watch_platform(struct watch *watch, struct weir_error *err)
 {
     WEIR_AUTO(cli_platform) platform = NULL;
-    enum weir_status status = cli_platform_open(watch->call->options.data_dir, &platform, err);
+    enum weir_status status = cli_platform_open(&watch->call->options.place, &platform, err);
     if (status == WEIR_OK)
         status = request_page(watch, platform, err);
     while (status == WEIR_OK && !is_through(watch)) {
@@ -134,16 +134,23 @@ static enum weir_status watch_platform(struct watch *watch, struct weir_error *e
     return status;
 }
 
+static void tell_absence(const struct cli_place *place)
+{
+    if (place->is_elsewhere)
+        (void)fprintf(stderr, "nobody answers at %s; waiting for it\n", place->name);
+    else
+        (void)fprintf(stderr, "nobody serves %s; waiting for: orchestrator serve --data-dir %s\n",
+                      place->name, place->name);
+}
+
 static enum weir_status watch_through(struct watch *watch, struct weir_error *err)
 {
-    const char *data_dir = watch->call->options.data_dir;
+    const struct cli_place *place = &watch->call->options.place;
     enum weir_status status = watch_platform(watch, err);
     while (status == WEIR_STALE) {
         if (watch->follows) {
-            (void)fprintf(stderr,
-                          "nobody serves %s; waiting for: orchestrator serve --data-dir %s\n",
-                          data_dir, data_dir);
-            status = cli_platform_await(data_dir, RETURN_MS, err);
+            tell_absence(place);
+            status = cli_platform_await(place, RETURN_MS, err);
         }
         if (!watch->follows || status == WEIR_OK)
             status = watch_platform(watch, err);

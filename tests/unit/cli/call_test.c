@@ -57,7 +57,7 @@ static void options_stand_before_between_and_behind(void **state)
         struct weir_error err;
         assert_int_equal(command_line_read(&line, LINES[i], &call, &err), WEIR_OK);
         assert_string_equal(call.command->words, "models show");
-        assert_string_equal(call.options.data_dir, "D");
+        assert_string_equal(call.options.place.data_dir, "D");
         assert_true(call.options.json);
         assert_int_equal(call.operand_count, 1);
         assert_string_equal(call.operands[0], "M");
@@ -72,7 +72,7 @@ static void what_is_not_said_has_a_default(void **state)
     struct weir_error err;
     (void)state;
     assert_int_equal(command_line_read(&line, "status", &call, &err), WEIR_OK);
-    assert_string_equal(call.options.data_dir, ".weir/default");
+    assert_null(call.options.place.data_dir); /* or what the context in use says */
     assert_false(call.options.json);
     assert_int_equal(command_line_read(&line, "--version", &call, &err), WEIR_OK);
     assert_null(call.command);
