@@ -383,8 +383,9 @@ static enum weir_status submit(struct local *local, struct weir_error *err)
     struct weir_error unseen;
     const struct local_options *options = local->options;
     struct pipeline *pipeline = NULL;
-    enum weir_status status = orchestrator_pipeline_run(
-        &local->orch->pipelines, options->pipeline_file, options->pipeline_text, &pipeline, err);
+    const struct pipeline_file file = {options->pipeline_file, options->pipeline_text, ""};
+    enum weir_status status =
+        orchestrator_pipeline_run(&local->orch->pipelines, &file, &pipeline, err);
     if (status != WEIR_OK)
         return status;
     local->pipeline = pipeline;

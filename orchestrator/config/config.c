@@ -397,6 +397,19 @@ bool orchestrator_config_names(const struct orchestrator_config *config, const c
     return false;
 }
 
+const char *orchestrator_config_shared(const struct orchestrator_config *config,
+                                       const struct orchestrator_config *other)
+{
+    const struct weir_yaml_node *datasets = cfg_datasets(weir_yaml_root(config->document));
+
+    for (size_t i = 0; i < weir_yaml_length(datasets); i++) {
+        const char *name = weir_yaml_text(weir_yaml_get(weir_yaml_at(datasets, i), "name"));
+        if (name != NULL && orchestrator_config_names(other, name))
+            return name;
+    }
+    return NULL;
+}
+
 bool orchestrator_config_selects_alone(const struct orchestrator_config *config)
 {
 #define X(name) #name,

@@ -35,31 +35,33 @@ static bool may_take(const struct pipeline *pipeline, enum pipeline_event event)
 
 /* ---- taking in ---- */
 
-enum weir_status orchestrator_pipeline_add_row(struct pipelines *pipelines, const char *file,
-                                               struct weir_bytes text,
+enum weir_status orchestrator_pipeline_add_row(struct pipelines *pipelines,
+                                               const struct pipeline_file *file,
                                                const struct orchestrator_config *config,
                                                int64_t *ret_id, struct weir_error *err)
 {
-    struct weir_digest digest = weir_digest_of(text);
+    struct weir_digest digest = weir_digest_of(file->text);
     char digest_text[WEIR_DIGEST_TEXT_MAX];
     weir_digest_text(&digest, digest_text);
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(
-        pipelines->context->db, Q_pipeline_add, &rows, err, DB_TEXT(config->name), DB_TEXT(file),
-        DB_BYTES(text), DB_TEXT(digest_text),
-        DB_TEXT(config->mode == MODE_LIVE ? "live" : "replay"),
-        DB_TEXT(orchestrator_pipeline_state_name(PIPELINE_DECLARING)), DB_I64(weir_now_wall_us()));
+    enum weir_status status =
+        DB_RUN(pipelines->context->db, Q_pipeline_add, &rows, err, DB_TEXT(config->name),
+               DB_TEXT(file->name), DB_BYTES(file->text), DB_TEXT(digest_text),
+               DB_TEXT(config->mode == MODE_LIVE ? "live" : "replay"),
+               DB_TEXT(orchestrator_pipeline_state_name(PIPELINE_DECLARING)),
+               DB_I64(weir_now_wall_us()), DB_TEXT(file->owner));
     if (status == WEIR_OK)
         *ret_id = weir_rows_i64(rows, 0, "id");
     return status;
 }
 
 enum weir_status orchestrator_pipeline_begin_new(struct pipelines *pipelines, int64_t id,
-                                                 const char *file, struct weir_bytes text,
+                                                 const struct pipeline_file *file,
                                                  struct orchestrator_config *config,
                                                  struct weir_error *err)
 {
-    struct pipeline *pipeline = orchestrator_pipeline_keep(pipelines, id, file, text, config);
+    struct pipeline *pipeline =
+        orchestrator_pipeline_keep(pipelines, id, file->name, file->text, config);
     enum weir_status status = orchestrator_pipeline_load(pipeline, err);
     if (status == WEIR_OK && !pipelines->are_held)
         orchestrator_pipeline_begin_after(pipeline, 0);
@@ -167,34 +169,32 @@ static enum weir_status replace(struct pipeline *known, const char *file, struct
         file, line_of_difference(weir_buf_view(&known->text), text), known->config->name, file);
 }
 
-static enum weir_status take_in(struct pipelines *pipelines, const char *file,
-                                struct weir_bytes text, struct orchestrator_config *config,
-                                struct weir_error *err)
+static enum weir_status take_in(struct pipelines *pipelines, const struct pipeline_file *file,
+                                struct orchestrator_config *config, struct weir_error *err)
 {
     int64_t id = 0;
-    enum weir_status status =
-        orchestrator_pipeline_add_row(pipelines, file, text, config, &id, err);
+    enum weir_status status = orchestrator_pipeline_add_row(pipelines, file, config, &id, err);
     if (status != WEIR_OK) {
         orchestrator_config_free(config);
         return status;
     }
-    return orchestrator_pipeline_begin_new(pipelines, id, file, text, config, err);
+    return orchestrator_pipeline_begin_new(pipelines, id, file, config, err);
 }
 
-enum weir_status orchestrator_pipeline_submit(struct pipelines *pipelines, const char *file,
-                                              struct weir_bytes text,
+enum weir_status orchestrator_pipeline_submit(struct pipelines *pipelines,
+                                              const struct pipeline_file *file,
                                               struct pipeline **ret_pipeline,
                                               enum pipeline_submitted *ret_how,
                                               struct weir_error *err)
 {
     WEIR_AUTO(orchestrator_config) config = NULL;
-    enum weir_status status = orchestrator_config_parse(file, text, &config, err);
+    enum weir_status status = orchestrator_config_parse(file->name, file->text, &config, err);
     if (status != WEIR_OK)
         return status;
     struct pipeline *known = orchestrator_pipeline_by_name(pipelines, config->name);
     *ret_pipeline = known;
     *ret_how = PIPELINE_KNOWN;
-    if (known != NULL && has_file(known, text))
+    if (known != NULL && has_file(known, file->text))
         return WEIR_OK;
     status = orchestrator_config_check_program(config, err);
     if (status == WEIR_OK)
@@ -203,19 +203,19 @@ enum weir_status orchestrator_pipeline_submit(struct pipelines *pipelines, const
         return status;
     *ret_how = known != NULL ? PIPELINE_REPLACED : PIPELINE_TAKEN_IN;
     if (known != NULL)
-        return replace(known, file, text, err);
-    status = take_in(pipelines, file, text, WEIR_TAKE(config), err);
+        return replace(known, file->name, file->text, err);
+    status = take_in(pipelines, file, WEIR_TAKE(config), err);
     *ret_pipeline = pipelines->first;
     return status;
 }
 
-enum weir_status orchestrator_pipeline_run(struct pipelines *pipelines, const char *file,
-                                           struct weir_bytes text, struct pipeline **ret_pipeline,
-                                           struct weir_error *err)
+enum weir_status orchestrator_pipeline_run(struct pipelines *pipelines,
+                                           const struct pipeline_file *file,
+                                           struct pipeline **ret_pipeline, struct weir_error *err)
 {
     enum pipeline_submitted how = PIPELINE_KNOWN;
     enum weir_status status =
-        orchestrator_pipeline_submit(pipelines, file, text, ret_pipeline, &how, err);
+        orchestrator_pipeline_submit(pipelines, file, ret_pipeline, &how, err);
     if (status != WEIR_OK || how == PIPELINE_REPLACED)
         return status;
     struct pipeline *pipeline = *ret_pipeline;

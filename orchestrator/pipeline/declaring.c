@@ -71,12 +71,48 @@ static struct weir_strs list_alone(const struct pipeline *pipeline,
     return (struct weir_strs){.at = names, .count = count};
 }
 
+static bool is_of_earlier(const struct pipeline *pipeline, const char *dataset)
+{
+    for (const struct pipeline *at = pipeline->all->first; at != pipeline; at = at->next)
+        if (at->state != PIPELINE_REMOVED && strcmp(at->owner, pipeline->owner) == 0 &&
+            orchestrator_config_names(at->config, dataset))
+            return true;
+    return false;
+}
+
+/* Each tenant once. */
+static const char *list_tenants(const struct pipelines *pipelines, const char *dataset,
+                                struct weir_arena *arena)
+{
+    WEIR_AUTO_BUF words = {0};
+    for (const struct pipeline *at = pipelines->first; at != NULL; at = at->next)
+        if (at->owner[0] != '\0' && at->state != PIPELINE_REMOVED &&
+            orchestrator_config_names(at->config, dataset) && !is_of_earlier(at, dataset))
+            weir_buf_printf(&words, "%s%s", words.size == 0 ? "" : " ", at->owner);
+    return weir_arena_strndup(arena, weir_buf_text(&words), words.size);
+}
+
+static struct weir_strs tenants_of(const struct pipeline *pipeline, struct weir_arena *arena,
+                                   const char *tenants[ORCHESTRATOR_DATASETS_MAX])
+{
+    const struct weir_yaml_node *datasets =
+        cfg_datasets(weir_yaml_root(pipeline->config->document));
+    size_t count = 0;
+    while (count < weir_yaml_length(datasets) && count < ORCHESTRATOR_DATASETS_MAX) {
+        const char *name = weir_yaml_text(weir_yaml_get(weir_yaml_at(datasets, count), "name"));
+        tenants[count++] = name == NULL ? "" : list_tenants(pipeline->all, name, arena);
+    }
+    return (struct weir_strs){.at = tenants, .count = count};
+}
+
 void orchestrator_pipeline_attach(struct pipeline *pipeline)
 {
-    const char *alone[ORCHESTRATOR_DATASETS_MAX];
+    const char *alone[ORCHESTRATOR_DATASETS_MAX], *tenants[ORCHESTRATOR_DATASETS_MAX];
+    WEIR_AUTO(weir_arena) arena = weir_arena_new();
     struct msg_dataset_declare declare = {.file = pipeline->file,
                                           .config = weir_buf_view(&pipeline->text),
-                                          .alone = list_alone(pipeline, alone)};
+                                          .alone = list_alone(pipeline, alone),
+                                          .tenants = tenants_of(pipeline, arena, tenants)};
     weir_rpc_call(pipeline->context->storage, MSG_dataset_declare, &declare,
                   ORCHESTRATOR_REQUEST_MS, on_declared, pipeline);
 }

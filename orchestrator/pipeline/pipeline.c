@@ -257,6 +257,7 @@ static void free_pipeline(struct pipeline *pipeline)
     orchestrator_config_free(pipeline->config);
     orchestrator_pipeline_free_editions(pipeline);
     orchestrator_pipeline_reader_free(pipeline->reader);
+    free(pipeline->owner);
     free(pipeline->file);
     free(pipeline->error);
     free(pipeline->judging.requested_for);
@@ -272,6 +273,7 @@ struct pipeline *orchestrator_pipeline_keep(struct pipelines *pipelines, int64_t
     pipeline->context = pipelines->context;
     pipeline->evaluation_owner = pipeline;
     pipeline->id = id;
+    pipeline->owner = weir_strdup("");
     pipeline->file = weir_strdup(file);
     pipeline->error = weir_strdup("");
     pipeline->config = config;
@@ -412,6 +414,11 @@ struct pipeline *orchestrator_pipeline_next(const struct pipeline *pipeline)
 int64_t orchestrator_pipeline_id(const struct pipeline *pipeline)
 {
     return pipeline->id;
+}
+
+const char *orchestrator_pipeline_owner(const struct pipeline *pipeline)
+{
+    return pipeline->owner;
 }
 
 enum pipeline_state orchestrator_pipeline_state(const struct pipeline *pipeline)

@@ -48,17 +48,24 @@ enum pipeline_submitted {
     PIPELINE_KNOWN,    /* with this very file */
     PIPELINE_REPLACED, /* it had no trigger yet: it goes, and the file is taken in after that */
 };
+/* A pipeline file as it is handed in. */
+struct pipeline_file {
+    const char *name; /* for messages */
+    struct weir_bytes text;
+    const char *owner; /* tenant whose pipeline it is, if it is a new one; "": of none */
+};
 /* Takes a pipeline file in, or finds the pipeline of that name as it is; a new one begins unless
  * the orchestrator holds. EXISTS when the name is taken by another file that has had triggers. */
-enum weir_status orchestrator_pipeline_submit(struct pipelines *pipelines, const char *file,
-                                              struct weir_bytes text,
+enum weir_status orchestrator_pipeline_submit(struct pipelines *pipelines,
+                                              const struct pipeline_file *file,
                                               struct pipeline **ret_pipeline,
                                               enum pipeline_submitted *ret_how,
                                               struct weir_error *err) WEIR_MUST_USE;
 /* The same, and it goes on: an unfinished one too where the orchestrator holds; a paused, stopped or failed one is
  * resumed; a finished one stays. */
-enum weir_status orchestrator_pipeline_run(struct pipelines *pipelines, const char *file,
-                                           struct weir_bytes text, struct pipeline **ret_pipeline,
+enum weir_status orchestrator_pipeline_run(struct pipelines *pipelines,
+                                           const struct pipeline_file *file,
+                                           struct pipeline **ret_pipeline,
                                            struct weir_error *err) WEIR_MUST_USE;
 
 /* Orders of people; each may be repeated. UNSUPPORTED, with what to do instead, where the state does not allow it. */
@@ -98,6 +105,8 @@ struct pipeline *orchestrator_pipeline_by_name(const struct pipelines *pipelines
 struct pipeline *orchestrator_pipeline_next(const struct pipeline *pipeline); /* or NULL */
 
 int64_t orchestrator_pipeline_id(const struct pipeline *pipeline);
+/* The tenant whose it is; "": of none. */
+const char *orchestrator_pipeline_owner(const struct pipeline *pipeline);
 enum pipeline_state orchestrator_pipeline_state(const struct pipeline *pipeline);
 /* Why it failed; "" when it did not. */
 const char *orchestrator_pipeline_error(const struct pipeline *pipeline);

@@ -55,6 +55,7 @@ struct pipeline {
     struct pipeline *next;
     int64_t id;
     int64_t generation; /* of those that were taken in under its name: 1, 2, … */
+    char *owner;        /* tenant; "": none */
     char *file;
     struct weir_buf text;
     struct pipeline_edition *editions; /* files that it had; newest first; NULL: none */
@@ -131,14 +132,14 @@ bool orchestrator_pipeline_erasure_claims(const struct pipeline *pipeline);
 bool orchestrator_pipeline_wants_removal(const struct pipeline *pipeline);
 enum pending_order orchestrator_pipeline_order_from_name(const char *name);
 /* Inside a transaction: a row for the same file under the same name, of the next generation. */
-enum weir_status orchestrator_pipeline_add_row(struct pipelines *pipelines, const char *file,
-                                               struct weir_bytes text,
+enum weir_status orchestrator_pipeline_add_row(struct pipelines *pipelines,
+                                               const struct pipeline_file *file,
                                                const struct orchestrator_config *config,
                                                int64_t *ret_id,
                                                struct weir_error *err) WEIR_MUST_USE;
 /* In memory as that row has it, the first of them, and begun unless the orchestrator holds. Takes `config` over. */
 enum weir_status orchestrator_pipeline_begin_new(struct pipelines *pipelines, int64_t id,
-                                                 const char *file, struct weir_bytes text,
+                                                 const struct pipeline_file *file,
                                                  struct orchestrator_config *config,
                                                  struct weir_error *err) WEIR_MUST_USE;
 /* In memory from now on; takes `config` over. */

@@ -71,26 +71,24 @@ static enum weir_status tell(struct pipeline *pipeline,
         err);
 }
 
-/* The pipeline that a rerun begins: with the same file, or the one that was given for it. */
-struct successor {
-    const char *file;
-    struct weir_bytes text;
-};
-
-static struct successor successor_of(const struct pipeline *pipeline)
+/* The file that a rerun begins with: the same, or the one that was given for it. */
+static struct pipeline_file successor_of(const struct pipeline *pipeline)
 {
-    if (pipeline->next_file == NULL) /* the same file */
-        return (struct successor){pipeline->file, weir_buf_view(&pipeline->text)};
-    return (struct successor){pipeline->next_file, weir_buf_view(&pipeline->next_text)};
+    bool is_same = pipeline->next_file == NULL;
+    return (struct pipeline_file){
+        .name = is_same ? pipeline->file : pipeline->next_file,
+        .text = weir_buf_view(is_same ? &pipeline->text : &pipeline->next_text),
+        .owner = pipeline->owner,
+    };
 }
 
 static enum weir_status add_successor(struct pipeline *pipeline, struct weir_error *err)
 {
-    struct successor next = successor_of(pipeline);
+    struct pipeline_file next = successor_of(pipeline);
     WEIR_AUTO(orchestrator_config) config = NULL;
-    enum weir_status status = orchestrator_config_parse(next.file, next.text, &config, err);
-    return status == WEIR_OK ? orchestrator_pipeline_add_row(pipeline->all, next.file, next.text,
-                                                             config, &pipeline->successor, err)
+    enum weir_status status = orchestrator_config_parse(next.name, next.text, &config, err);
+    return status == WEIR_OK ? orchestrator_pipeline_add_row(pipeline->all, &next, config,
+                                                             &pipeline->successor, err)
                              : status;
 }
 
@@ -119,12 +117,12 @@ static enum weir_status effect_cleared(struct pipeline *pipeline, const void *wh
 static void begin_successor(struct pipeline *pipeline)
 {
     struct weir_error err;
-    struct successor next = successor_of(pipeline);
+    struct pipeline_file next = successor_of(pipeline);
     WEIR_AUTO(orchestrator_config) config = NULL;
-    enum weir_status status = orchestrator_config_parse(next.file, next.text, &config, &err);
+    enum weir_status status = orchestrator_config_parse(next.name, next.text, &config, &err);
     if (status == WEIR_OK) {
-        status = orchestrator_pipeline_begin_new(pipeline->all, pipeline->successor, next.file,
-                                                 next.text, WEIR_TAKE(config), &err);
+        status = orchestrator_pipeline_begin_new(pipeline->all, pipeline->successor, &next,
+                                                 WEIR_TAKE(config), &err);
     }
     if (status != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "pipeline begins with the next start", "pipeline=%s because=\"%s\"",

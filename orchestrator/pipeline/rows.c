@@ -44,6 +44,8 @@ enum weir_status orchestrator_pipeline_load(struct pipeline *pipeline, struct we
     pipeline->pending_us = weir_rows_i64(rows, 0, "pending_us");
     pipeline->checks = weir_rows_i64(rows, 0, "checks");
     pipeline->generation = weir_rows_i64(rows, 0, "generation");
+    free(pipeline->owner);
+    pipeline->owner = weir_strdup(weir_rows_text(rows, 0, "owner"));
     struct weir_bytes saved = weir_rows_bytes(rows, 0, "trigger_state");
     weir_buf_clear(&pipeline->trigger_saved);
     weir_buf_append(&pipeline->trigger_saved, saved.at, saved.size);

@@ -642,8 +642,9 @@ struct pipeline *stage_submit(struct stage *stage, const char *yaml)
 {
     struct weir_error err;
     struct pipeline *pipeline = NULL;
-    enum weir_status status = orchestrator_pipeline_run(&stage->orch->pipelines, "stage.yaml",
-                                                        weir_bytes_of(yaml), &pipeline, &err);
+    enum weir_status status = orchestrator_pipeline_run(
+        &stage->orch->pipelines, &(struct pipeline_file){"stage.yaml", weir_bytes_of(yaml), ""},
+        &pipeline, &err);
     if (status != WEIR_OK) {
         (void)fprintf(stderr, "%s\n", err.text);
         weir_require(false);

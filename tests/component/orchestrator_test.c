@@ -54,9 +54,11 @@ static void a_finished_pipeline_stays_and_another_file_is_refused(void **state)
     assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
     assert_int_equal(stage->trainers_started, started);
     WEIR_AUTO_FREE char *other = weir_format("%s# other\n", PIPELINE);
-    assert_int_equal(orchestrator_pipeline_run(&stage->orch->pipelines, "o.yaml",
-                                               weir_bytes_of(other), &pipeline, &err),
-                     WEIR_EXISTS);
+    assert_int_equal(
+        orchestrator_pipeline_run(&stage->orch->pipelines,
+                                  &(struct pipeline_file){"o.yaml", weir_bytes_of(other), ""},
+                                  &pipeline, &err),
+        WEIR_EXISTS);
 }
 
 /* A training that diverges is a training, and no end of the platform. */
@@ -79,8 +81,10 @@ static void run_with_deaths(struct stage *stage, int rounds)
     struct weir_error err;
     struct pipeline *pipeline = NULL;
     for (int kills = 0; kills < KILLS_MAX; kills++) {
-        assert_int_equal(orchestrator_pipeline_run(&stage->orch->pipelines, "stage.yaml",
-                                                   weir_bytes_of(PIPELINE), &pipeline, &err),
+        assert_int_equal(orchestrator_pipeline_run(
+                             &stage->orch->pipelines,
+                             &(struct pipeline_file){"stage.yaml", weir_bytes_of(PIPELINE), ""},
+                             &pipeline, &err),
                          WEIR_OK);
         for (int i = 0; i < rounds; i++) {
             weir_loop_step(stage->loop, 5);
@@ -435,8 +439,10 @@ static void an_erasure_in_the_midst_of_a_replay_lets_it_go_on_clean(void **state
     struct weir_error err;
     struct pipeline *pipeline = NULL;
     WEIR_AUTO_BUF models = {0};
-    assert_int_equal(orchestrator_pipeline_run(&stage->orch->pipelines, "stage.yaml",
-                                               weir_bytes_of(PIPELINE), &pipeline, &err),
+    assert_int_equal(orchestrator_pipeline_run(
+                         &stage->orch->pipelines,
+                         &(struct pipeline_file){"stage.yaml", weir_bytes_of(PIPELINE), ""},
+                         &pipeline, &err),
                      WEIR_OK);
     while (stage_reported(stage, "\"event\":\"model_stored\"") == 0) {
         weir_loop_step(stage->loop, 5);
