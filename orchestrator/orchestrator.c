@@ -121,6 +121,31 @@ static void furnish(struct orchestrator *orch, const struct orchestrator_options
     };
 }
 
+static void on_refusal(void *owner, const struct weir_refusal *refusal)
+{
+    const struct orchestrator *orch = owner;
+    const struct weir_sender *sender = refusal->sender;
+    WEIR_AUTO_FREE char *stranger = weir_format(
+        "key %s at %s", refusal->public[0] == '\0' ? "(none)" : refusal->public, refusal->where);
+    bool has_name = sender != NULL && sender->name[0] != '\0';
+    orchestrator_audit_refuse(orch->audit, has_name ? sender->name : stranger,
+                              sender != NULL ? weir_role_name(sender->role) : "", refusal->message);
+}
+
+/* Before anybody is let in. */
+static enum weir_status open_keys(struct orchestrator *orch, struct weir_error *err)
+{
+    enum weir_status status = orchestrator_audit_open(&orch->context, &orch->audit, err);
+    if (status == WEIR_OK)
+        status = orchestrator_keys_open(&orch->context, orch->topics.server, &orch->keys, err);
+    if (status != WEIR_OK)
+        return status;
+    orch->topics.audit = orch->audit;
+    orch->topics.keys = orch->keys;
+    weir_rpc_on_refusal(orch->topics.server, on_refusal, orch);
+    return WEIR_OK;
+}
+
 enum weir_status orchestrator_open(struct weir_loop *loop,
                                    const struct orchestrator_options *options,
                                    struct orchestrator **ret_orch, struct weir_error *err)
@@ -150,6 +175,8 @@ enum weir_status orchestrator_open(struct weir_loop *loop,
         status = connect_all(orch, options->socket_dir, err);
     if (status == WEIR_OK)
         status = listen_to_all(orch, options, err);
+    if (status == WEIR_OK)
+        status = open_keys(orch, err);
     if (status == WEIR_OK)
         status = orchestrator_runs_recall(&orch->runs, err);
     if (status == WEIR_OK)
@@ -181,6 +208,8 @@ void orchestrator_close(struct orchestrator *orch)
     orchestrator_warm_free(orch->runs.warm);
     orchestrator_run_watch_free(orch->runs.watch);
     orchestrator_pool_free(orch->pool);
+    orchestrator_keys_close(orch->keys);
+    orchestrator_audit_close(orch->audit);
     weir_rpc_server_close(orch->topics.server);
     weir_rpc_peer_close(orch->context.storage);
     weir_rpc_peer_close(orch->context.selector);

@@ -41,6 +41,8 @@ struct orchestrator {
     struct pipelines pipelines;
     struct exports exports;
     struct erasures *erasures;
+    struct keys *keys;
+    struct audit *audit;
     struct topics topics;
     uint64_t session;
 };

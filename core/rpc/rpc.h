@@ -13,6 +13,8 @@
 #include "core/rpc/pair.h"
 #include "core/wire/wire.h"
 
+#include <sys/types.h>
+
 enum {
     WEIR_ROUTE_MAX = 64,      /* bytes of a ROUTER identity */
     WEIR_RPC_RESEND_MS = 500, /* an unanswered request is sent again */
@@ -56,6 +58,8 @@ typedef void weir_rpc_handler_fn(void *owner, struct weir_request *request);
 /* Who has sent a request: whose key it came under, as the keyring of now says; of sockets of this host, whoever reaches
  * them: the platform, or trainers. Until the handler returns. */
 const struct weir_sender *weir_rpc_sender(const struct weir_request *request);
+/* True, with its user, when the sender is a process of this host, on a local socket. Until the handler returns. */
+bool weir_rpc_user(const struct weir_request *request, uid_t *ret_user);
 /* Returns the role of the sender. */
 enum weir_role weir_rpc_role(const struct weir_request *request);
 

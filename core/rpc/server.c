@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 enum {
     DRAIN_BUDGET = 64, /* messages per round, so that others get their turn */
@@ -80,6 +81,17 @@ const struct weir_sender *weir_rpc_sender(const struct weir_request *request)
 enum weir_role weir_rpc_role(const struct weir_request *request)
 {
     return request->sender->role;
+}
+
+bool weir_rpc_user(const struct weir_request *request, uid_t *ret_user)
+{
+    struct ucred peer = {.pid = 0};
+    socklen_t size = sizeof(peer);
+    if (getsockopt(request->server->parts.connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
+        peer.pid == 0)
+        return false;
+    *ret_user = peer.uid;
+    return true;
 }
 
 /* A route under keys is that of one connection: whoever comes to its name later is somebody else. */

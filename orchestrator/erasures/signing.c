@@ -90,17 +90,25 @@ static bool take_digits(char *to, const char *text, size_t count, bool may_be_no
     return true;
 }
 
-static bool read_claims(json_t *body, struct receipt_claims *claims)
+/* Its place in a chain, and who has signed it. */
+static bool read_links(json_t *body, struct receipt_claims *claims)
 {
     const char *hash, *previous, *key = "";
-    json_int_t erasure, samples;
-    if (json_unpack(body, "{sI,sI,ss,ss,s?s}", "erasure", &erasure, "samples", &samples, "hash",
-                    &hash, "previous", &previous, "public_key", &key) != 0)
+    if (json_unpack(body, "{ss,ss,s?s}", "hash", &hash, "previous", &previous, "public_key",
+                    &key) != 0)
         return false;
-    *claims = (struct receipt_claims){.erasure = erasure, .samples = samples};
     return take_digits(claims->hash, hash, RECEIPT_HASH_MAX - 1, false) &&
            take_digits(claims->previous, previous, RECEIPT_HASH_MAX - 1, true) &&
            take_digits(claims->key, key, RECEIPT_KEY_MAX - 1, true);
+}
+
+static bool read_claims(json_t *body, struct receipt_claims *claims)
+{
+    json_int_t erasure, samples;
+    if (json_unpack(body, "{sI,sI}", "erasure", &erasure, "samples", &samples) != 0)
+        return false;
+    *claims = (struct receipt_claims){.erasure = erasure, .samples = samples};
+    return read_links(body, claims);
 }
 
 static enum weir_status check_signature(const struct receipt_claims *claims, const char *signature,
@@ -134,6 +142,18 @@ static enum weir_status check(json_t *body, const struct receipt_claims *claims,
         return weir_fail(err, WEIR_CORRUPT, "its content has the hash %.16s…, it says %.16s…", hash,
                          claims->hash);
     return check_signature(claims, signature, err);
+}
+
+enum weir_status orchestrator_signed_check(json_t *body, struct receipt_claims *ret_claims,
+                                           struct weir_error *err)
+{
+    struct receipt_claims claims = {.erasure = 0};
+    if (!read_links(body, &claims))
+        return weir_fail(err, WEIR_CORRUPT, "it is none: expected hash and previous");
+    enum weir_status status = check(body, &claims, err);
+    if (status == WEIR_OK)
+        *ret_claims = claims;
+    return status;
 }
 
 enum weir_status orchestrator_receipt_read(struct weir_bytes text,

@@ -46,5 +46,9 @@ struct receipt_claims {
 enum weir_status orchestrator_receipt_read(struct weir_bytes text,
                                            struct receipt_claims *ret_claims,
                                            struct weir_error *err) WEIR_MUST_USE;
+/* The same of any other object that orchestrator_receipt_sign() has signed, and that has a `previous`: `erasure` and
+ * `samples` stay 0. Takes `hash` and `signature` out of it. */
+enum weir_status orchestrator_signed_check(json_t *body, struct receipt_claims *ret_claims,
+                                           struct weir_error *err) WEIR_MUST_USE;
 
 #endif

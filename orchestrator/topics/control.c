@@ -5,20 +5,27 @@
 
 #include <string.h>
 
+static const char *text_or_null(const char *text)
+{
+    return text[0] == '\0' ? NULL : text;
+}
+
 json_t *orchestrator_topic_standing_json(const struct topic_call *call,
                                          const struct pipeline *pipeline)
 {
     const struct orchestrator_config *config = orchestrator_pipeline_config(pipeline);
     enum pipeline_state state = orchestrator_pipeline_state(pipeline);
-    return JSON_FIELDS(JSON_TEXT("pipeline", config->name),
-                       JSON_NUMBER("number", orchestrator_pipeline_id(pipeline)),
-                       JSON_TEXT("mode", config->mode == MODE_LIVE ? "live" : "replay"),
-                       JSON_TEXT("state", orchestrator_pipeline_state_name(state)),
-                       JSON_TEXT("doing", orchestrator_pipeline_state_text(state)),
-                       JSON_TEXT("error", orchestrator_pipeline_error(pipeline)),
-                       JSON_TEXT("file", orchestrator_pipeline_outline(pipeline).file),
-                       JSON_TEXT("wish", orchestrator_pipeline_order(pipeline)),
-                       JSON_FLAG("held", call->all->pipelines->are_held));
+    return JSON_FIELDS(
+        JSON_TEXT("pipeline", config->name),
+        JSON_NUMBER("number", orchestrator_pipeline_id(pipeline)),
+        JSON_TEXT("mode", config->mode == MODE_LIVE ? "live" : "replay"),
+        JSON_TEXT("state", orchestrator_pipeline_state_name(state)),
+        JSON_TEXT("doing", orchestrator_pipeline_state_text(state)),
+        JSON_TEXT("error", orchestrator_pipeline_error(pipeline)),
+        JSON_TEXT("file", orchestrator_pipeline_outline(pipeline).file),
+        JSON_TEXT("wish", orchestrator_pipeline_order(pipeline)),
+        JSON_TEXT_IF_ANY("tenant", text_or_null(orchestrator_pipeline_owner(pipeline))),
+        JSON_FLAG("held", call->all->pipelines->are_held));
 }
 
 void orchestrator_topic_submit(struct topic_call *call)
@@ -26,14 +33,17 @@ void orchestrator_topic_submit(struct topic_call *call)
     struct weir_error err;
     struct pipeline *pipeline = NULL;
     enum pipeline_submitted how = PIPELINE_KNOWN;
-    const char *text = orchestrator_topic_text(call, "text", "");
+    const struct pipeline_file file = {
+        .name = orchestrator_topic_text(call, "file", "pipeline file"),
+        .text = weir_bytes_of(orchestrator_topic_text(call, "text", "")),
+        .owner = call->sender.tenant,
+    };
     if (orchestrator_topic_flag(call, "dry_run")) {
         orchestrator_topic_dry_run(call);
         return;
     }
-    if (orchestrator_pipeline_submit(call->all->pipelines,
-                                     orchestrator_topic_text(call, "file", "pipeline file"),
-                                     weir_bytes_of(text), &pipeline, &how, &err) != WEIR_OK) {
+    if (orchestrator_pipeline_submit(call->all->pipelines, &file, &pipeline, &how, &err) !=
+        WEIR_OK) {
         orchestrator_topic_refuse(call, &err);
         return;
     }
@@ -48,7 +58,8 @@ void orchestrator_topic_list(struct topic_call *call)
     json_t *pipelines = json_array();
     for (const struct pipeline *pipeline = call->all->pipelines->first; pipeline != NULL;
          pipeline = orchestrator_pipeline_next(pipeline)) {
-        if (orchestrator_pipeline_state(pipeline) != PIPELINE_REMOVED)
+        if (orchestrator_pipeline_state(pipeline) != PIPELINE_REMOVED &&
+            orchestrator_topic_sees(call, pipeline))
             json_array_append_new(pipelines, orchestrator_topic_standing_json(call, pipeline));
     }
     orchestrator_topic_answer(call, JSON_FIELDS(JSON_NEW("pipelines", pipelines),

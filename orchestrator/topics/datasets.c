@@ -52,7 +52,8 @@ static void on_dataset(void *owner, const struct weir_reply *reply, const struct
         orchestrator_topic_answer(call,
                                   JSON_FIELDS(JSON_NEW("datasets", json_incref(call->collected))));
     } else {
-        json_array_append_new(call->collected, dataset_json(dataset));
+        if (orchestrator_topic_sees_dataset(call, dataset->name))
+            json_array_append_new(call->collected, dataset_json(dataset));
         request_next(call, dataset->dataset);
     }
 }

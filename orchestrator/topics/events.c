@@ -37,6 +37,15 @@ static void add_standing(json_t *json, const struct pipeline *pipeline)
     json_object_set_new(json, "over", json_boolean(is_over));
 }
 
+/* Those of no pipeline are of the whole platform. */
+static bool is_seen(const struct topic_call *call, const struct weir_rows *rows, size_t row)
+{
+    const struct pipeline *pipeline =
+        orchestrator_pipeline_by_id(call->all->pipelines, weir_rows_i64(rows, row, "pipeline"));
+    return call->sender.tenant[0] == '\0' ||
+           (pipeline != NULL && orchestrator_topic_sees(call, pipeline));
+}
+
 void orchestrator_topic_events(struct topic_call *call)
 {
     struct weir_error err;
@@ -56,8 +65,9 @@ void orchestrator_topic_events(struct topic_call *call)
     json_t *events = json_array();
     for (size_t i = 0; i < weir_rows_count(rows); i++) {
         last = weir_rows_i64(rows, i, "number");
-        json_array_append_new(events,
-                              entry_json(orchestrator_json_of(weir_rows_text(rows, i, "json"))));
+        if (is_seen(call, rows, i))
+            json_array_append_new(
+                events, entry_json(orchestrator_json_of(weir_rows_text(rows, i, "json"))));
     }
     json_t *answer = JSON_FIELDS(JSON_NEW("events", events), JSON_NUMBER("after", last));
     if (pipeline != NULL)

@@ -74,6 +74,12 @@ static void answer_models(struct topic_call *call, int64_t number, json_t *json)
             call, orchestrator_pipeline_config(pipeline)->datasets[0], json);
 }
 
+static bool is_seen(const struct topic_call *call, int64_t number)
+{
+    const struct pipeline *pipeline = orchestrator_pipeline_by_id(call->all->pipelines, number);
+    return pipeline == NULL || orchestrator_topic_sees(call, pipeline);
+}
+
 void orchestrator_topic_models(struct topic_call *call)
 {
     struct topics *topics = call->all;
@@ -92,6 +98,8 @@ void orchestrator_topic_models(struct topic_call *call)
         struct stored_model model;
         json_t *one = NULL;
         orchestrator_model_row(rows, i, &model);
+        if (!is_seen(call, model.pipeline))
+            continue;
         status = model_json(topics, &model, &one, &err);
         if (status == WEIR_OK)
             json_array_append_new(models, one);

@@ -32,20 +32,30 @@ static json_t *set_json(const struct msg_sets_are *sets, size_t i)
         JSON_TEXT_IF_ANY("shares", sets->shares.at[i][0] == '\0' ? NULL : sets->shares.at[i]));
 }
 
-static json_t *pools_json(const struct msg_sets_are *sets)
+static bool is_seen(const struct topic_call *call, const char *name)
+{
+    const struct pipeline *pipeline = orchestrator_pipeline_by_name(call->all->pipelines, name);
+    return call->sender.tenant[0] == '\0' ||
+           (pipeline != NULL && orchestrator_topic_sees(call, pipeline));
+}
+
+static json_t *pools_json(const struct topic_call *call, const struct msg_sets_are *sets)
 {
     json_t *pools = json_array();
     for (size_t i = 0; i < sets->pools.count; i++)
-        json_array_append_new(pools, JSON_FIELDS(JSON_TEXT("pipeline", sets->pools.at[i]),
-                                                 JSON_NUMBER("bytes", sets->pool_bytes.at[i])));
+        if (is_seen(call, sets->pools.at[i]))
+            json_array_append_new(pools, JSON_FIELDS(JSON_TEXT("pipeline", sets->pools.at[i]),
+                                                     JSON_NUMBER("bytes", sets->pool_bytes.at[i])));
     return pools;
 }
 
-static json_t *choosing_json(const struct msg_sets_are *sets)
+static json_t *choosing_json(const struct topic_call *call, const struct msg_sets_are *sets)
 {
     json_t *choices = json_array();
     for (size_t i = 0; i < sets->choosing.count; i++) {
         uint64_t trigger = sets->choosing_triggers.at[i], total = sets->choosing_total.at[i];
+        if (!is_seen(call, sets->choosing.at[i]))
+            continue;
         double share = total > 0 ? (double)sets->choosing_done.at[i] / (double)total : 0;
         json_array_append_new(
             choices, JSON_FIELDS(JSON_TEXT("pipeline", sets->choosing.at[i]),
@@ -70,12 +80,13 @@ static void on_sets(void *owner, const struct weir_reply *reply, const struct we
     }
     json_t *list = json_array();
     for (size_t i = 0; i < sets->digests.count; i++)
-        json_array_append_new(list, set_json(sets, i));
+        if (is_seen(call, sets->pipelines.at[i]))
+            json_array_append_new(list, set_json(sets, i));
     orchestrator_topic_answer(
         call, JSON_FIELDS(JSON_NEW("sets", list), JSON_NUMBER("total", sets->total),
                           JSON_NUMBER("files", sets->files), JSON_NUMBER("bytes", sets->file_bytes),
-                          JSON_NEW("pools", pools_json(sets)),
-                          JSON_NEW("choosing", choosing_json(sets))));
+                          JSON_NEW("pools", pools_json(call, sets)),
+                          JSON_NEW("choosing", choosing_json(call, sets))));
 }
 
 void orchestrator_topic_sets(struct topic_call *call)

@@ -189,11 +189,12 @@ void orchestrator_topic_status(struct topic_call *call)
     struct weir_error err;
     int64_t open = 0;
     json_t *pipelines = json_array(), *erasures = json_array();
-    enum weir_status status = erasures_json(topics, erasures, &open, &err);
+    bool is_tenant = call->sender.tenant[0] != '\0'; /* erasures are the whole platform's */
+    enum weir_status status = is_tenant ? WEIR_OK : erasures_json(topics, erasures, &open, &err);
     for (const struct pipeline *p = topics->pipelines->first; p != NULL && status == WEIR_OK;
          p = orchestrator_pipeline_next(p)) {
         json_t *one = NULL;
-        if (orchestrator_pipeline_state(p) == PIPELINE_REMOVED)
+        if (orchestrator_pipeline_state(p) == PIPELINE_REMOVED || !orchestrator_topic_sees(call, p))
             continue;
         status = pipeline_json(topics, p, &one, &err);
         if (one != NULL)

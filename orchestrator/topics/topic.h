@@ -1,10 +1,13 @@
 /* Topics: what `weir` asks and orders, as JSON in and JSON out (docs/reference/json.md). A topic answers at once or
- * later; it answers exactly once. To add one: write a function and name it in topics.c. */
+ * later; it answers exactly once. To add one: write a function and a row of access.def. */
 #ifndef ORCHESTRATOR_TOPICS_TOPIC_H
 #define ORCHESTRATOR_TOPICS_TOPIC_H
 
+#include "orchestrator/audit/audit.h"
 #include "orchestrator/erasures/erasure.h"
+#include "orchestrator/keys/keys.h"
 #include "orchestrator/pipeline/pipeline.h"
+#include "orchestrator/topics/orders.h"
 
 #include <jansson.h>
 #include <sys/queue.h>
@@ -22,7 +25,10 @@ struct topics {
     struct pipelines *pipelines;
     struct exports *exports;
     struct erasures *erasures;
+    struct keys *keys;
+    struct audit *audit;
     struct weir_rpc_server *server; /* of all messages to the orchestrator */
+    struct topic_orders orders;     /* that are in the audit log */
     LIST_HEAD(, topic_call) calls;
     int64_t started_ms;  /* of this process */
     const char *metrics; /* address of /metrics; NULL: there is none */
@@ -34,15 +40,20 @@ struct topic_call {
     struct context *context;
     LIST_ENTRY(topic_call) link;
     struct weir_route route;
+    const struct topic_access *access;
+    struct topic_sender sender;
+    int64_t order;     /* number in the audit log; 0: none */
     json_t *arguments; /* an object */
     json_t *collected; /* what a topic gathers until it answers; may be NULL */
     void (*forget)(struct topic_call *call); /* drops what the topic waits for; may be NULL */
     char *text;                              /* a topic's own */
     int64_t number;                          /* a topic's own */
+    uint64_t timer;                          /* a topic's own */
     struct pipeline *pipeline;               /* a topic's own */
     struct rehearsal *rehearsal;             /* a topic's own */
     struct erase_requests *requests;         /* a topic's own */
     struct doctor_cache *cache;              /* a topic's own */
+    struct audit_chain *chain;               /* a topic's own */
 };
 
 /* Consumes `json` and the call. */
@@ -67,6 +78,13 @@ bool orchestrator_topic_flag(const struct topic_call *call, const char *key);
 int64_t orchestrator_topic_number(const struct topic_call *call, const char *key, int64_t fallback);
 /* The pipeline called `pipeline` in the arguments, or the only or newest one. NULL: refused already. */
 struct pipeline *orchestrator_topic_pipeline(struct topic_call *call);
+/* True when the pipeline is not another tenant's than the sender's. */
+bool orchestrator_topic_sees(const struct topic_call *call, const struct pipeline *pipeline);
+/* True when such a pipeline has the dataset. */
+bool orchestrator_topic_sees_dataset(const struct topic_call *call, const char *dataset);
+/* NOT_FOUND, or DENIED, when the arguments name something of another tenant (tenants.c). */
+enum weir_status orchestrator_topic_check_tenant(const struct topic_call *call,
+                                                 struct weir_error *err) WEIR_MUST_USE;
 /* The same for a topic that uses its models: UNAVAILABLE, asked again by itself, while an erasure replaces models. */
 struct pipeline *orchestrator_topic_models_of(struct topic_call *call);
 
@@ -118,24 +136,9 @@ enum weir_status orchestrator_topic_receipt_load(const struct topics *topics, in
                                                  struct weir_error *err) WEIR_MUST_USE;
 
 typedef void topic_fn(struct topic_call *call);
-topic_fn orchestrator_topic_status, orchestrator_topic_datasets, orchestrator_topic_dataset_remove,
-    orchestrator_topic_models, orchestrator_topic_model, orchestrator_topic_model_promote,
-    orchestrator_topic_model_rollback, orchestrator_topic_model_export,
-    orchestrator_topic_model_diff, orchestrator_topic_lineage, orchestrator_topic_erase_request,
-    orchestrator_topic_erase_requests, orchestrator_topic_erase_plan,
-    orchestrator_topic_erase_status, orchestrator_topic_erase_list,
-    orchestrator_topic_erase_receipt, orchestrator_topic_erase_verify, orchestrator_topic_erase_key,
-    orchestrator_topic_predict, orchestrator_topic_predict_open, orchestrator_topic_predict_rows,
-    orchestrator_topic_evaluate, orchestrator_topic_select, orchestrator_topic_report,
-    orchestrator_topic_events, orchestrator_topic_output, orchestrator_topic_stop,
-    orchestrator_topic_push, orchestrator_topic_doctor, orchestrator_topic_feed_list,
-    orchestrator_topic_feed_forget, orchestrator_topic_sets, orchestrator_topic_workers,
-    orchestrator_topic_workers_set, orchestrator_topic_materialize, orchestrator_topic_exports,
-    orchestrator_topic_exports_drop, orchestrator_topic_plan, orchestrator_topic_cache,
-    orchestrator_topic_cache_drop;
-topic_fn orchestrator_topic_submit, orchestrator_topic_apply, orchestrator_topic_list,
-    orchestrator_topic_standing, orchestrator_topic_pause, orchestrator_topic_resume,
-    orchestrator_topic_remove, orchestrator_topic_rerun;
+#define TOPIC(name, roles, kind, scope) topic_fn orchestrator_topic_##name;
+#include "orchestrator/topics/access.def"
+#undef TOPIC
 
 /* orchestrator_topic_submit() with `dry_run`. */
 void orchestrator_topic_dry_run(struct topic_call *call);

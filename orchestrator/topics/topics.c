@@ -7,58 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct topic {
-    const char *name;
-    topic_fn *fn;
-} TOPICS[] = {
-    {"status", orchestrator_topic_status},
-    {"datasets", orchestrator_topic_datasets},
-    {"dataset_remove", orchestrator_topic_dataset_remove},
-    {"models", orchestrator_topic_models},
-    {"model_promote", orchestrator_topic_model_promote},
-    {"model_rollback", orchestrator_topic_model_rollback},
-    {"model_export", orchestrator_topic_model_export},
-    {"model_diff", orchestrator_topic_model_diff},
-    {"model", orchestrator_topic_model},
-    {"lineage", orchestrator_topic_lineage},
-    {"erase_request", orchestrator_topic_erase_request},
-    {"erase_requests", orchestrator_topic_erase_requests},
-    {"erase_plan", orchestrator_topic_erase_plan},
-    {"erase_status", orchestrator_topic_erase_status},
-    {"erase_list", orchestrator_topic_erase_list},
-    {"erase_receipt", orchestrator_topic_erase_receipt},
-    {"erase_verify", orchestrator_topic_erase_verify},
-    {"erase_key", orchestrator_topic_erase_key},
-    {"predict", orchestrator_topic_predict},
-    {"predict_open", orchestrator_topic_predict_open},
-    {"predict_rows", orchestrator_topic_predict_rows},
-    {"evaluate", orchestrator_topic_evaluate},
-    {"select", orchestrator_topic_select},
-    {"report", orchestrator_topic_report},
-    {"events", orchestrator_topic_events},
-    {"output", orchestrator_topic_output},
-    {"submit", orchestrator_topic_submit},
-    {"apply", orchestrator_topic_apply},
-    {"list", orchestrator_topic_list},
-    {"standing", orchestrator_topic_standing},
-    {"pause", orchestrator_topic_pause},
-    {"stop", orchestrator_topic_stop},
-    {"resume", orchestrator_topic_resume},
-    {"remove", orchestrator_topic_remove},
-    {"rerun", orchestrator_topic_rerun},
-    {"push", orchestrator_topic_push},
-    {"doctor", orchestrator_topic_doctor},
-    {"feed_list", orchestrator_topic_feed_list},
-    {"feed_forget", orchestrator_topic_feed_forget},
-    {"sets", orchestrator_topic_sets},
-    {"materialize", orchestrator_topic_materialize},
-    {"exports", orchestrator_topic_exports},
-    {"exports_drop", orchestrator_topic_exports_drop},
-    {"workers", orchestrator_topic_workers},
-    {"workers_set", orchestrator_topic_workers_set},
-    {"plan", orchestrator_topic_plan},
-    {"cache", orchestrator_topic_cache},
-    {"cache_drop", orchestrator_topic_cache_drop},
+static topic_fn *const FNS[] = {
+#define TOPIC(name, roles, kind, scope) orchestrator_topic_##name,
+#include "orchestrator/topics/access.def"
+#undef TOPIC
 };
 
 static void drop(struct topic_call *call)
@@ -79,14 +31,28 @@ void orchestrator_topic_answer(struct topic_call *call, json_t *json)
         return;
     }
     struct msg_answer answer = {.json = text};
+    if (call->order != 0)
+        orchestrator_audit_end(call->all->audit, call->order, WEIR_OK, json);
     weir_rpc_reply(call->all->server, &call->route, MSG_answer, &answer, NULL);
     free(text);
     json_decref(json);
     drop(call);
 }
 
+/* An order that is UNAVAILABLE is asked again, and has not ended. */
+static void end_refused(struct topic_call *call, enum weir_status status)
+{
+    if (call->order == 0)
+        return;
+    if (status == WEIR_UNAVAILABLE)
+        orchestrator_topic_order_waits(&call->all->orders, &call->route, call->order);
+    else
+        orchestrator_audit_end(call->all->audit, call->order, status, NULL);
+}
+
 void orchestrator_topic_refuse(struct topic_call *call, const struct weir_error *err)
 {
+    end_refused(call, err->status);
     weir_rpc_refuse(call->all->server, &call->route, err);
     drop(call);
 }
@@ -97,6 +63,7 @@ void orchestrator_topics_free(struct topics *topics)
         struct topic_call *call = LIST_FIRST(&topics->calls);
         if (call->forget != NULL)
             call->forget(call);
+        weir_loop_cancel(topics->context->loop, call->timer);
         weir_rpc_forget(topics->context->storage, call);
         weir_rpc_forget(topics->context->selector, call);
         weir_rpc_forget(topics->context->dispatcher, call);
@@ -122,10 +89,11 @@ int64_t orchestrator_topic_number(const struct topic_call *call, const char *key
     return json_is_integer(value) ? (int64_t)json_integer_value(value) : fallback;
 }
 
-static struct pipeline *newest_pipeline(const struct topics *topics)
+static struct pipeline *newest_pipeline(const struct topic_call *call)
 {
-    struct pipeline *pipeline = topics->pipelines->first;
-    while (pipeline != NULL && orchestrator_pipeline_state(pipeline) == PIPELINE_REMOVED)
+    struct pipeline *pipeline = call->all->pipelines->first;
+    while (pipeline != NULL && (orchestrator_pipeline_state(pipeline) == PIPELINE_REMOVED ||
+                                !orchestrator_topic_sees(call, pipeline)))
         pipeline = orchestrator_pipeline_next(pipeline);
     return pipeline;
 }
@@ -134,9 +102,9 @@ struct pipeline *orchestrator_topic_pipeline(struct topic_call *call)
 {
     const char *name = orchestrator_topic_text(call, "pipeline", "");
     struct pipeline *pipeline = name[0] == '\0'
-                                    ? newest_pipeline(call->all)
+                                    ? newest_pipeline(call)
                                     : orchestrator_pipeline_by_name(call->all->pipelines, name);
-    if (pipeline != NULL)
+    if (pipeline != NULL && orchestrator_topic_sees(call, pipeline))
         return pipeline;
     if (name[0] == '\0')
         topic_fail(call, WEIR_NOT_FOUND, "no pipeline has run on this data directory yet");
@@ -161,19 +129,66 @@ static bool is_under_way(const struct topics *topics, const struct weir_route *r
     const struct topic_call *call;
 
     LIST_FOREACH (call, &topics->calls, link)
-        if (call->route.request == route->request &&
-            call->route.identity_size == route->identity_size &&
-            memcmp(call->route.identity, route->identity, route->identity_size) == 0)
+        if (orchestrator_same_request(&call->route, route))
             return true;
     return false;
+}
+
+/* DENIED, with a record, unless the sender may ask this of what the arguments name. */
+static enum weir_status admit(const struct topic_call *call, struct weir_error *err)
+{
+    const struct topic_sender *sender = &call->sender;
+    const struct weir_sender of = {sender->role, sender->who, sender->tenant};
+    enum weir_status status = orchestrator_topic_check(call->access, &of, err);
+    if (status == WEIR_OK)
+        status = orchestrator_topic_check_tenant(call, err);
+    if (status == WEIR_DENIED)
+        orchestrator_audit_refuse(call->all->audit, sender->who, weir_role_name(sender->role),
+                                  call->access->name);
+    return status;
+}
+
+static enum weir_status begin_order(struct topic_call *call, struct weir_error *err)
+{
+    const struct audit_order order = {call->sender.who, weir_role_name(call->sender.role),
+                                      call->access->name, call->arguments};
+    if (!call->access->is_order || orchestrator_topic_flag(call, "dry_run"))
+        return WEIR_OK;
+    call->order = orchestrator_topic_order_again(&call->all->orders, &call->route);
+    return call->order != 0 ? WEIR_OK
+                            : orchestrator_audit_begin(call->all->audit, &order, &call->order, err);
+}
+
+static void run(struct topic_call *call)
+{
+    struct weir_error err;
+    enum weir_status status = admit(call, &err);
+    if (status == WEIR_OK)
+        status = begin_order(call, &err);
+    if (status == WEIR_OK)
+        FNS[call->access - orchestrator_topic_at(0)](call);
+    else
+        orchestrator_topic_refuse(call, &err);
+}
+
+static void fail_unknown(const struct weir_request *request, const char *topic)
+{
+    struct weir_error err;
+    weir_ignore(weir_fail(&err, WEIR_UNSUPPORTED, "unknown topic '%.40s'", topic));
+    weir_rpc_refuse(request->server, &request->route, &err);
 }
 
 void orchestrator_topics_answer(struct topics *topics, struct weir_request *request)
 {
     const struct msg_command *message = request->message;
+    const struct topic_access *access = orchestrator_topic_named(message->topic);
     struct weir_error err;
     if (is_under_way(topics, &request->route))
         return;
+    if (access == NULL) {
+        fail_unknown(request, message->topic);
+        return;
+    }
     json_t *arguments = json_loads(message->arguments[0] == '\0' ? "{}" : message->arguments,
                                    JSON_REJECT_DUPLICATES, NULL);
     if (!json_is_object(arguments)) {
@@ -186,13 +201,9 @@ void orchestrator_topics_answer(struct topics *topics, struct weir_request *requ
     call->all = topics;
     call->context = topics->context;
     call->route = request->route;
+    call->access = access;
+    call->sender = orchestrator_topic_sender(request);
     call->arguments = arguments;
     LIST_INSERT_HEAD(&topics->calls, call, link);
-    for (size_t i = 0; i < WEIR_COUNT(TOPICS); i++) {
-        if (strcmp(TOPICS[i].name, message->topic) == 0) {
-            TOPICS[i].fn(call);
-            return;
-        }
-    }
-    topic_fail(call, WEIR_UNSUPPORTED, "unknown topic '%.40s'", message->topic);
+    run(call);
 }

@@ -1,0 +1,49 @@
+/* Counting refusals in bounded memory. */
+#include "orchestrator/audit/refusals.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct audit_refused *find(struct audit_refusals *refusals, const char *who)
+{
+    for (size_t i = 0; i < refusals->count; i++)
+        if (strncmp(refusals->at[i].who, who, sizeof(refusals->at[i].who) - 1) == 0)
+            return &refusals->at[i];
+    return NULL;
+}
+
+static struct audit_refused *begin(struct audit_refusals *refusals, const char *who,
+                                   const char *role)
+{
+    struct audit_refused *refused = &refusals->at[refusals->count++];
+    *refused = (struct audit_refused){.told = 0};
+    (void)snprintf(refused->who, sizeof(refused->who), "%s", who);
+    (void)snprintf(refused->role, sizeof(refused->role), "%s", role);
+    return refused;
+}
+
+/* The last place is that of all for whom there is none. */
+static struct audit_refused *place_of(struct audit_refusals *refusals, const char *who,
+                                      const char *role)
+{
+    static const char OTHERS[] = "others";
+    struct audit_refused *refused = find(refusals, who);
+    if (refused == NULL && refusals->count < AUDIT_REFUSED_MAX)
+        return begin(refusals, who, role);
+    if (refused == NULL)
+        refused = find(refusals, OTHERS);
+    return refused != NULL ? refused : begin(refusals, OTHERS, "");
+}
+
+const struct audit_refused *orchestrator_refusals_note(struct audit_refusals *refusals,
+                                                       const char *who, const char *role,
+                                                       const char *what)
+{
+    struct audit_refused *refused = place_of(refusals, who, role);
+    bool is_told = refused->told < AUDIT_REFUSED_FIRST;
+    refused->told += is_told;
+    refused->counted += !is_told;
+    if (is_told || refused->counted == 1)
+        (void)snprintf(refused->what, sizeof(refused->what), "%s", what);
+    return refused;
+}
