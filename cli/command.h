@@ -55,6 +55,9 @@ struct cli_options {
     const char *with;
     const char *file; /* to write; or a folder */
     bool check;
+    const char *tenant;
+    const char *since;
+    bool verify;
 };
 
 struct cli_command;

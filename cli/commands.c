@@ -10,6 +10,7 @@
 #include "cli/import.h"
 #include "cli/init.h"
 #include "cli/insist.h"
+#include "cli/keys.h"
 #include "cli/predict_rows.h"
 #include "cli/push.h"
 #include "cli/receipts.h"
@@ -235,6 +236,34 @@ static const struct weir_option LOGS_OPTIONS[] = {
     {"output", NULL,
      "instead of events, what its trainers print; with -f, how far they are and their metrics, too",
      OPTION(output)},
+    WEIR_OPTION_END,
+};
+
+#define TENANT_OPTION                                                                   \
+    {                                                                                   \
+        "tenant", "WORD", "tenant whose pipelines alone the key is for (default: all)", \
+            OPTION(tenant)                                                              \
+    }
+#define PASS_OPTION                                                                                    \
+    {                                                                                                  \
+        "output", "FILE",                                                                              \
+            "key file to write, which its owner alone can read (-o; default: NAME.key in the working " \
+            "directory); - prints it",                                                                 \
+            OPTION(file)                                                                               \
+    }
+
+static const struct weir_option KEYS_NEW_OPTIONS[] = {TENANT_OPTION, PASS_OPTION, WEIR_OPTION_END};
+static const struct weir_option KEYS_ALLOW_OPTIONS[] = {TENANT_OPTION, WEIR_OPTION_END};
+static const struct weir_option KEYS_ROTATE_OPTIONS[] = {PASS_OPTION, WEIR_OPTION_END};
+static const struct weir_option KEYS_LIST_OPTIONS[] = {
+    {"all", NULL, "and the newest that were revoked", OPTION(all)},
+    WEIR_OPTION_END,
+};
+
+static const struct weir_option AUDIT_OPTIONS[] = {
+    {"verify", NULL, "instead of the records, whether any was changed, put in or taken out",
+     OPTION(verify)},
+    {"since", "TIME", "records from this time on", OPTION(since)},
     WEIR_OPTION_END,
 };
 
@@ -467,6 +496,33 @@ static const struct cli_command COMMANDS[] = {
      .summary = "the public key that receipts are signed with, to be given to whom receipts are given",
      .example = "weir erase key",
      .topic = "erase_key", .render = cli_render_erase_key},
+    {.words = "keys new", .operands = "ROLE NAME", .operands_min = 2, .operands_max = 2,
+     .summary = "make a key for somebody elsewhere, let it in, and write its file; ROLE is trainer, worker, operator, "
+                "submitter, privacy or viewer",
+     .example = "weir keys new submitter rosa --tenant red -o rosa.key",
+     .options = KEYS_NEW_OPTIONS, .answer = cli_answer_keys_new, .render = cli_render_key_made},
+    {.words = "keys list", .summary = "the keys that are let in, and the services that have not heard of them yet",
+     .example = "weir keys list",
+     .options = KEYS_LIST_OPTIONS, .topic = "keys_list", .arguments = cli_arguments_keys_list,
+     .render = cli_render_keys},
+    {.words = "keys allow", .operands = "ROLE NAME PUBLIC", .operands_min = 3, .operands_max = 3,
+     .summary = "let in a key that somebody has made at home, by its public half",
+     .example = "weir keys allow viewer ben 'rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7'",
+     .options = KEYS_ALLOW_OPTIONS, .topic = "keys_allow", .arguments = cli_arguments_keys_allow,
+     .render = cli_render_key_allowed},
+    {.words = "keys revoke", .operands = "NAME", .operands_min = 1, .operands_max = 1,
+     .summary = "let a key in no longer, and close its connections; answers when every service has noted it",
+     .example = "weir keys revoke rosa",
+     .topic = "keys_revoke", .arguments = cli_arguments_keys_revoke, .render = cli_render_key_revoked},
+    {.words = "keys rotate", .operands = "NAME", .operands_min = 1, .operands_max = 1,
+     .summary = "make another key with the role and the tenant of the one of that name, which ends",
+     .example = "weir keys rotate rosa -o rosa.key",
+     .options = KEYS_ROTATE_OPTIONS, .answer = cli_answer_keys_rotate, .render = cli_render_key_made},
+    {.words = "audit", .summary = "orders that changed something, and refusals: who, what, when; exit code 1 when "
+                                  "--verify finds that the log is not as it was written",
+     .example = "weir audit --since 2026-01-01",
+     .options = AUDIT_OPTIONS, .topic = "audit", .arguments = cli_arguments_audit, .follow = cli_follow_audit,
+     .render = cli_render_audit, .exit_code = cli_exit_of_audit},
     {.words = "policies",
      .summary = "everything a pipeline file may name: triggers, selections, operators, models, metrics",
      .example = "weir policies",

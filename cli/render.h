@@ -20,6 +20,11 @@ cli_render_fn cli_render_select, cli_render_predict, cli_render_evaluate, cli_re
     cli_render_cache_dropped, cli_render_materialized, cli_render_exports,
     cli_render_export_dropped;
 
+cli_render_fn cli_render_keys, cli_render_key_made, cli_render_key_allowed, cli_render_key_revoked,
+    cli_render_audit;
+
+/* CLI_EXIT_FAILED when the chain does not hold. */
+cli_exit_fn cli_exit_of_audit;
 /* CLI_EXIT_OVERDUE when an erasure, or one of a list, is. */
 cli_exit_fn cli_exit_of_erasure, cli_exit_of_erasures;
 /* CLI_EXIT_OVERDUE when something does not hold, or is overdue. */
