@@ -157,14 +157,55 @@ static void on_chunks(void *owner, const struct weir_reply *reply, const struct 
     answered(task, status, err != NULL ? err : &reason);
 }
 
+/* Notes what the answer says of the link. */
+static void hear_link(struct worker_task *task, const struct msg_read_is *answer, uint64_t payload,
+                      uint64_t wire)
+{
+    preprocess_link_heard(&task->worker->link,
+                          &(struct link_answer){.asked_ns = task->read_ns,
+                                                .now_ns = weir_now_ns(),
+                                                .spent_ns = answer->spent_ns,
+                                                .compress_ns = answer->compress_ns,
+                                                .payload = payload,
+                                                .wire = wire});
+}
+
+/* Expands what was compressed on its way, into `out`. */
+static enum weir_status expand(const struct msg_read_is *answer, struct weir_bytes *payload,
+                               struct weir_buf *out, struct weir_error *err)
+{
+    if (answer->expanded == 0)
+        return WEIR_OK;
+    bool is_good = answer->expanded <= PREPROCESS_PAYLOAD_BYTES_MAX &&
+                   weir_may_expand(answer->compression, *payload, answer->expanded);
+    if (is_good) {
+        weir_buf_reserve(out, answer->expanded);
+        is_good = weir_expand(answer->compression, *payload, out->at, answer->expanded);
+    }
+    if (!is_good)
+        return weir_fail(err, WEIR_INVALID, "read_is: %zu bytes that do not expand to %lu",
+                         payload->size, answer->expanded);
+    *payload = weir_bytes(out->at, answer->expanded);
+    return WEIR_OK;
+}
+
 static enum weir_status take_read(struct worker_task *task, const struct weir_reply *reply,
                                   struct weir_error *err)
 {
     const struct msg_read_is *answer = reply->message;
     const struct worker *worker = task->worker;
     const struct weir_segment *lent = worker->lent_to == task ? worker->lent : NULL;
-    return preprocess_fetched_take(&task->fetched, answer,
-                                   weir_segment_answer(lent, answer->written, reply->frames), err);
+    struct weir_bytes payload = weir_segment_answer(lent, answer->written, reply->frames);
+    WEIR_AUTO_BUF expanded = {0};
+    if (answer->epoch < worker->flow.erasure_epoch)
+        return weir_fail(err, WEIR_STALE, "read_is: of epoch %lu, expected %lu at least",
+                         answer->epoch, worker->flow.erasure_epoch);
+    uint64_t wire = payload.size;
+    enum weir_status status = expand(answer, &payload, &expanded, err);
+    if (status == WEIR_OK && lent == NULL)
+        hear_link(task, answer, payload.size, wire);
+    return status == WEIR_OK ? preprocess_fetched_take(&task->fetched, answer, payload, err)
+                             : status;
 }
 
 /* Charges the job for the time that storage has read for it, as for its own files. */
@@ -302,7 +343,9 @@ static bool request_storage(struct worker *worker, struct worker_task *task)
     count = preprocess_fetched_wanted(&task->fetched, ids);
     if (count > 0)
         weir_rpc_call(worker->storage, MSG_read,
-                      &(struct msg_read){.ids = {ids, count}, .loan = lend(worker, task)},
+                      &(struct msg_read){.ids = {ids, count},
+                                         .loan = lend(worker, task),
+                                         .compression = preprocess_link_choose(&worker->link)},
                       patience_ms(task), on_read, task);
     return count > 0;
 }

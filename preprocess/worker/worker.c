@@ -116,6 +116,13 @@ static enum weir_status open_sets(struct worker *worker, const struct weir_servi
     return status;
 }
 
+static bool leaves_host(const char *endpoint)
+{
+    static const char TCP[] = "tcp://", HERE[] = "tcp://127.";
+    return strncmp(endpoint, TCP, sizeof(TCP) - 1) == 0 &&
+           strncmp(endpoint, HERE, sizeof(HERE) - 1) != 0;
+}
+
 static enum weir_status connect_peers(struct worker *worker,
                                       const struct weir_service_options *options,
                                       struct weir_error *err)
@@ -128,6 +135,8 @@ static enum weir_status connect_peers(struct worker *worker,
                                       &worker->storage, err);
     if (status == WEIR_OK && options->key != NULL)
         status = open_sets(worker, options, err);
+    if (status == WEIR_OK)
+        worker->link.leaves_host = leaves_host(weir_rpc_peer_endpoint(worker->storage));
     return status;
 }
 
