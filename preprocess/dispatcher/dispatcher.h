@@ -68,7 +68,7 @@ struct dispatcher {
     struct dispatcher_pending_reply *pending;
     size_t pending_count, pending_capacity;
     struct dispatcher_orders orders;
-    uint64_t wipe; /* newest `wipe` that was asked for */
+    uint64_t wipe;             /* newest `wipe` that was asked for */
     struct weir_pair trainers; /* of this host, for workers elsewhere; zeroed: there are none */
 };
 

@@ -121,7 +121,7 @@ void preprocess_entry_free(struct dispatcher_entry *entry)
     weir_buf_fini(&entry->base);
     free(entry->file);
     free(entry->set_path);
-    free(entry->unreached);
+    free(entry->barred);
     free(entry->set_digest);
     free(entry->mode);
     free(entry->token);

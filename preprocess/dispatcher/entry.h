@@ -3,13 +3,13 @@
 #ifndef WEIR_PREPROCESS_DISPATCHER_ENTRY_H
 #define WEIR_PREPROCESS_DISPATCHER_ENTRY_H
 
+#include "preprocess/dispatcher/barred.h"
 #include "preprocess/dispatcher/costs.h"
 #include "preprocess/dispatcher/job.h"
 #include "preprocess/dispatcher/pool.h"
 #include "preprocess/dispatcher/scaling.h"
 #include "preprocess/dispatcher/shares.h"
 #include "preprocess/dispatcher/stages.h"
-#include "preprocess/dispatcher/unreached.h"
 #include "preprocess/plan/failures.h"
 #include "preprocess/plan/fingerprint.h"
 #include "preprocess/plan/fit.h"
@@ -61,7 +61,7 @@ struct dispatcher_entry {
     struct dispatcher_costs costs;
     struct stages stages;
     struct scaling_job scaling;
-    struct unreached *unreached; /* NULL: no consumer has said so of any worker */
+    struct barred *barred; /* NULL: no worker was yet */
 };
 
 /* Returns what chooses its crew: jobs of a production have one, for a worker makes for all of them. */

@@ -222,6 +222,35 @@ WEIR_ANSWERED(struct dispatcher, jobs_purge, jobs_purged,
 
 /* ---- workers ---- */
 
+/* Has a worker leased nothing of the job for a while; true when that is news. */
+static bool bar(struct dispatcher *dispatcher, struct dispatcher_entry *entry, int slot,
+                int64_t for_ms)
+{
+    const struct pool_worker *worker = &dispatcher->pool.worker[slot];
+    int64_t now_ms = weir_loop_now_ms(dispatcher->loop);
+    if (entry->barred == NULL)
+        entry->barred = weir_calloc(1, sizeof(*entry->barred));
+    entry->job.barred = entry->barred;
+    if (!preprocess_barred_note(entry->barred, worker, (uint32_t)slot, now_ms, for_ms))
+        return false;
+    preprocess_job_worker_leave(&entry->job, (uint32_t)slot, worker->session);
+    return true;
+}
+
+/* A worker elsewhere says that it cannot make the job: others may, such as those that may run its programs. */
+static void note_unable(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
+                        const struct weir_request *request)
+{
+    const struct msg_job_describe *ask = request->message;
+    int slot = preprocess_pool_slot(&dispatcher->pool, ask->worker);
+    if (slot < 0 || !dispatcher->pool.worker[slot].is_elsewhere ||
+        preprocess_dispatcher_check_name(weir_rpc_sender(request), ask->worker, NULL) != WEIR_OK)
+        return;
+    if (bar(dispatcher, entry, slot, BARRED_UNABLE_MS))
+        weir_log(WEIR_LOG_WARN, "a worker cannot make a job, and is leased nothing of it",
+                 "job=%lu worker=%s reason=\"%s\"", entry->number, ask->worker, ask->problem);
+}
+
 /* A worker cannot make it: when its set cannot be read from here either, nobody can. */
 static void look_at_problem(struct dispatcher_entry *entry)
 {
@@ -262,8 +291,10 @@ static void on_job_describe(void *state, struct weir_request *request)
         refuse(request, &err);
         return;
     }
-    if (ask->problem[0] != '\0')
+    if (ask->problem[0] != '\0') {
+        note_unable(state, entry, request);
         look_at_problem(entry);
+    }
     struct msg_job_described answer = {.job = entry->number,
                                        .file = entry->file,
                                        .config = weir_buf_view(&entry->config),
@@ -403,23 +434,17 @@ static void on_client_open(void *state, struct weir_request *request)
 static void note_unreached(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
                            const struct msg_client_beat *beat)
 {
-    int64_t now_ms = weir_loop_now_ms(dispatcher->loop);
+    size_t crew = preprocess_entry_crew(entry, &dispatcher->pool);
     for (size_t i = 0; i < beat->unreachable.count; i++) {
-        int slot =
-            preprocess_pool_at(&dispatcher->pool, preprocess_entry_crew(entry, &dispatcher->pool),
-                               beat->unreachable.at[i]);
+        int slot = preprocess_pool_at(&dispatcher->pool, crew, beat->unreachable.at[i]);
         if (slot < 0)
             continue;
         struct pool_worker *worker = &dispatcher->pool.worker[slot];
-        if (entry->unreached == NULL)
-            entry->unreached = weir_calloc(1, sizeof(*entry->unreached));
-        entry->job.unreached = entry->unreached;
-        worker->unreached_ms = now_ms;
-        if (!preprocess_unreached_note(entry->unreached, (uint32_t)slot, worker->session, now_ms))
-            continue;
-        preprocess_job_worker_leave(&entry->job, (uint32_t)slot, worker->session);
-        weir_log(WEIR_LOG_WARN, "a consumer cannot reach a worker, which is leased nothing for it",
-                 "job=%lu rank=%u worker=%s", entry->number, beat->rank, worker->name);
+        worker->unreached_ms = weir_loop_now_ms(dispatcher->loop);
+        if (bar(dispatcher, entry, slot, BARRED_UNREACHED_MS))
+            weir_log(WEIR_LOG_WARN,
+                     "a consumer cannot reach a worker, which is leased nothing for it",
+                     "job=%lu rank=%u worker=%s", entry->number, beat->rank, worker->name);
     }
 }
 

@@ -53,8 +53,8 @@
  *  11  A worker that drains is leased nothing more, and nobody waits for it (rule 10). Leases that its beat does not
  *      list it has given up, having made nothing of them (flow.h, rule 9): they end at once. It ends the others, and
  *      holds nothing once the consumers have what it has sent, or are overdue.
- *  12  A worker that a consumer cannot reach is leased nothing of the job, and nobody waits for it (rule 10); the
- *      leases that it has of it end.
+ *  12  A worker that a consumer cannot reach, or that cannot make the job's batches, is leased nothing of the job, and
+ *      nobody waits for it (rule 10); the leases that it has of it end.
  *
  * Invariants: at most one lease per group and rank; fences and attempts only grow; `oldest` of a
  * rank never decreases within an attempt; the committed states of all ranks contain equally many
@@ -65,7 +65,7 @@
 #include "preprocess/dispatcher/rank_state.h"
 #include "preprocess/dispatcher/record.h"
 
-struct unreached;
+struct barred;
 
 /* The source of fences, shared by all jobs of a dispatcher: incarnation << 32 | counter. */
 struct dispatcher_fences {
@@ -91,12 +91,12 @@ struct dispatcher_about {
 struct dispatcher_job {
     struct dispatcher_about about;
     struct dispatcher_record record;
-    bool unsaved;                      /* the record must be stored before the next answer */
-    bool report_unsaved;               /* a seat's `reported` has moved: store it some time soon */
-    bool fitting;                      /* rule 8 */
-    struct production *production;     /* rule 10; borrowed; NULL: nobody makes the same batches */
-    const struct unreached *unreached; /* rule 12; borrowed; NULL: consumers reach all workers */
-    uint64_t open_fence; /* told to consumers: fences below belong to earlier attempts */
+    bool unsaved;                  /* the record must be stored before the next answer */
+    bool report_unsaved;           /* a seat's `reported` has moved: store it some time soon */
+    bool fitting;                  /* rule 8 */
+    struct production *production; /* rule 10; borrowed; NULL: nobody makes the same batches */
+    const struct barred *barred;   /* rule 12; borrowed; NULL: no worker is */
+    uint64_t open_fence;           /* told to consumers: fences below belong to earlier attempts */
     struct dispatcher_fences *fences;
     struct dispatcher_rank_state *ranks; /* one per rank */
 };

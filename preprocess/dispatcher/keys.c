@@ -34,8 +34,8 @@ enum weir_status preprocess_dispatcher_check_name(const struct weir_sender *send
                                                   const char *worker, struct weir_error *err)
 {
     size_t size = strcspn(sender->name, "@");
-    bool is_its_own = strncmp(worker, sender->name, size) == 0 &&
-                      (worker[size] == '\0' || worker[size] == '-');
+    bool is_its_own =
+        strncmp(worker, sender->name, size) == 0 && (worker[size] == '\0' || worker[size] == '-');
     if (!is_elsewhere(sender) || is_its_own)
         return WEIR_OK;
     return weir_fail(err, WEIR_DENIED,

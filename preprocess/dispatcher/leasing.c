@@ -1,7 +1,7 @@
 /* One round over the jobs of a worker. */
 #include "preprocess/dispatcher/leasing.h"
 
-#include "preprocess/dispatcher/unreached.h"
+#include "preprocess/dispatcher/barred.h"
 
 /* Leases that a worker gets of one job, unless it wants more at once: its consumer may be taking nothing. */
 enum { LEASES_AT_WORK = 4 };
@@ -17,8 +17,8 @@ void preprocess_leasing_visit(struct leasing *leasing, struct dispatcher_job *jo
     const struct dispatcher_visit *visit = &leasing->visit;
     struct dispatcher_lease leases[DISPATCHER_LEASES_MAX];
     uint32_t untold = 0;
-    is_open = is_open && !preprocess_unreached_is(job->unreached, visit->worker, visit->session,
-                                                  leasing->now_ms);
+    is_open = is_open &&
+              !preprocess_barred_is(job->barred, visit->worker, visit->session, leasing->now_ms);
     uint32_t has =
         is_open ? preprocess_job_visit(job, visit, leasing->now_ms, &untold)
                 : (uint32_t)preprocess_job_leases(job, visit->worker, visit->session, leases);
@@ -82,8 +82,8 @@ static bool waits_for(const void *owner, const struct production_maker *maker)
     const struct pool_worker *worker = &leasing->pool->worker[maker->worker];
     return worker->session == maker->session && !worker->left && !worker->drains &&
            leasing->now_ms - worker->heard_ms < leasing->visit.lease_ms &&
-           !preprocess_unreached_is(asking->job->job->unreached, maker->worker, maker->session,
-                                    leasing->now_ms) &&
+           !preprocess_barred_is(asking->job->job->barred, maker->worker, maker->session,
+                                 leasing->now_ms) &&
            preprocess_shares_admit(asking->job->account, maker->worker, leasing->now_ms);
 }
 

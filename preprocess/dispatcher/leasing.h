@@ -30,7 +30,7 @@ struct leasing {
 
 /* Adds a job, and renews what `visit` says the worker holds of it. Leases that it was given before
  * but does not list (the answer was lost) count against `want`. A job that is not `open`, or
- * whose consumer does not reach the worker, gets nothing, and keeps what it has. */
+ * that the worker is barred from, gets nothing, and keeps what it has. */
 void preprocess_leasing_visit(struct leasing *leasing, struct dispatcher_job *job,
                               struct shares_account *account, bool is_open);
 /* Once all are visited: gives as many leases as wanted, each of the job that is next in line; and to the other jobs of

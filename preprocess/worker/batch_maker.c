@@ -2,6 +2,7 @@
 #include "preprocess/worker/batch_maker.h"
 
 #include "core/base/clock.h"
+#include "core/base/hash.h"
 #include "core/base/line_at.h"
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
@@ -12,12 +13,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAPPED_SAMPLES_MAX = 512 /* that are taken together */, AHEAD = 16 };
+enum {
+    MAPPED_SAMPLES_MAX = 512, /* that are taken together */
+    AHEAD = 16,
+    DISTRUSTED_MAX = 256, /* files; of more, the ones noted first are tried again */
+};
 
 struct batch_maker {
     struct files *files;
     struct crashes *crashes;
     struct batch_maker_read has_read;
+    uint64_t
+        distrusted[DISTRUSTED_MAX]; /* files of another host that showed old bytes: hash_of() */
+    size_t distrusted_count;        /* ever noted */
     /* One batch at a time: */
     struct rows rows;
     struct weir_buf times; /* event times of the rows, where operators read them */
@@ -71,6 +79,32 @@ struct batch_maker_read preprocess_batch_maker_read(const struct batch_maker *ma
 const char *preprocess_batch_maker_reason(const struct batch_maker *maker)
 {
     return maker->reason;
+}
+
+/* Another version of a file has another one. */
+static uint64_t hash_of(const struct file_about *about)
+{
+    return weir_hash64(weir_bytes_of(about->path), about->size ^ (uint64_t)about->mtime_ns);
+}
+
+bool preprocess_batch_maker_trusts(const struct batch_maker *maker, const struct file_about *about)
+{
+    size_t count =
+        maker->distrusted_count < DISTRUSTED_MAX ? maker->distrusted_count : DISTRUSTED_MAX;
+    uint64_t hash = count > 0 ? hash_of(about) : 0;
+    for (size_t i = 0; i < count; i++) {
+        if (maker->distrusted[i] == hash)
+            return false;
+    }
+    return true;
+}
+
+/* A file that showed other bytes than storage has would do so again and again. */
+static void distrust(struct batch_maker *maker, const struct file_about *about)
+{
+    maker->has_read.mismatches++;
+    if (preprocess_batch_maker_trusts(maker, about))
+        maker->distrusted[maker->distrusted_count++ % DISTRUSTED_MAX] = hash_of(about);
 }
 
 bool preprocess_batch_maker_sees(struct batch_maker *maker, const struct file_about *about)
@@ -195,7 +229,8 @@ static enum weir_status compare(struct batch_maker *maker, const struct batch_re
     if (!preprocess_files_is_elsewhere(maker->files, about) ||
         preprocess_record_sums_agree(request->sums, sample->id, bytes))
         return WEIR_OK;
-    maker->has_read.mismatches += preprocess_record_sums_has(request->sums, sample->id);
+    if (preprocess_record_sums_has(request->sums, sample->id))
+        distrust(maker, about);
     out->size -= sample->length;
     return weir_fail(err, WEIR_STALE, "%s: sample %lu is not what storage has there", about->path,
                      sample->id);

@@ -64,6 +64,8 @@ struct batch_maker_read preprocess_batch_maker_read(const struct batch_maker *ma
 /* Returns the first sample of the newest batch that failed, with its place (the end of a long path) and the reason; ""
  * when none did. */
 const char *preprocess_batch_maker_reason(const struct batch_maker *maker);
+/* False for a file of another host that has shown other bytes than storage has, and is as it was. */
+bool preprocess_batch_maker_trusts(const struct batch_maker *maker, const struct file_about *about);
 /* True when the file can be opened here, and is the one described. */
 bool preprocess_batch_maker_sees(struct batch_maker *maker, const struct file_about *about);
 /* True when the file was described on another host. */

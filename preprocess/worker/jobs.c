@@ -238,7 +238,8 @@ static void describe(struct worker_job *job)
         return;
     job->is_requesting = true;
     weir_rpc_call(job->worker->dispatcher, MSG_job_describe,
-                  &(struct msg_job_describe){.job = job->number, .problem = job->problem},
+                  &(struct msg_job_describe){
+                      .job = job->number, .problem = job->problem, .worker = job->worker->name},
                   WORKER_REQUEST_MS, on_described, job);
 }
 

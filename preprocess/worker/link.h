@@ -23,8 +23,8 @@ struct link {
 /* An answer of storage. */
 struct link_answer {
     int64_t asked_ns, now_ns;
-    int64_t spent_ns;    /* by storage, … */
-    int64_t compress_ns; /* … of it, to compress */
+    int64_t spent_ns;       /* by storage, … */
+    int64_t compress_ns;    /* … of it, to compress */
     uint64_t payload, wire; /* bytes as they were, and as they came */
 };
 

@@ -118,7 +118,7 @@ struct worker {
     struct worker_task tasks[WORKER_LEASES_MAX];
     struct layouts *layouts;
     struct record_sums sums;           /* of samples in files of another host */
-    struct link link;        /* to storage */
+    struct link link;                  /* to storage */
     struct sets *sets;                 /* NULL: the worker sees those of the platform */
     struct weir_segment *lent;         /* memory that storage reads into … */
     const struct worker_task *lent_to; /* … for this task, until it answers; NULL: for none */

@@ -81,7 +81,7 @@ static void answered(struct worker_task *task, enum weir_status status,
     weir_log(WEIR_LOG_DEBUG, "storage did not answer, asking again", "reason=\"%s\"", err->text);
 }
 
-/* Leaves files to storage to read that have no path, or are of another host and not to be seen from here. To look at
+/* Leaves files to storage to read that have no path, or are of another host and not to be seen, or believed, from here. To look at
  * every small file would cost as much as to read it: those after the first are taken to be like the last one looked
  * at, and whichever cannot be read is left to storage then. */
 static void leave_to_storage(struct worker_task *task)
@@ -95,7 +95,9 @@ static void leave_to_storage(struct worker_task *task)
         bool is_elsewhere = *about->path != '\0' && preprocess_batch_maker_needs_sums(maker, about);
         if (is_elsewhere && looks++ < LOOKS_MAX)
             is_seen = preprocess_batch_maker_sees(maker, about);
-        if (*about->path == '\0' || (is_elsewhere && !is_seen))
+        bool is_read_here =
+            !is_elsewhere || (is_seen && preprocess_batch_maker_trusts(maker, about));
+        if (*about->path == '\0' || !is_read_here)
             preprocess_fetched_add_file(&task->fetched, i);
     }
 }

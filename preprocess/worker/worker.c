@@ -5,6 +5,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
+#include "core/service/programs.h"
 #include "preprocess/operators/exec/strays.h"
 #include "preprocess/worker/beat.h"
 #include "preprocess/worker/hold.h"
@@ -127,14 +128,15 @@ static enum weir_status connect_peers(struct worker *worker,
                                       const struct weir_service_options *options,
                                       struct weir_error *err)
 {
-    enum weir_status status =
-        weir_service_connect(options, "dispatcher", worker->loop, DISPATCHER_HINTS, worker,
-                             &worker->dispatcher, err);
+    enum weir_status status = weir_service_connect(
+        options, "dispatcher", worker->loop, DISPATCHER_HINTS, worker, &worker->dispatcher, err);
     if (status == WEIR_OK)
         status = weir_service_connect(options, "storage", worker->loop, STORAGE_HINTS, worker,
                                       &worker->storage, err);
     if (status == WEIR_OK && options->key != NULL)
         status = open_sets(worker, options, err);
+    if (options->key != NULL)
+        weir_programs_hand_on(NULL); /* nobody has said what may be run here */
     if (status == WEIR_OK)
         worker->link.leaves_host = leaves_host(weir_rpc_peer_endpoint(worker->storage));
     return status;

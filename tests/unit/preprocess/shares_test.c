@@ -1,8 +1,8 @@
 /* Sharing the workers: the rules of preprocess/dispatcher/shares.h, over the state
  * machines of real jobs and workers that take their time. Everything is drawn from a seed. */
 #include "core/base/rng.h"
+#include "preprocess/dispatcher/barred.h"
 #include "preprocess/dispatcher/leasing.h"
-#include "preprocess/dispatcher/unreached.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -401,23 +401,24 @@ static size_t leases_of(const struct world *world, uint32_t worker)
     return preprocess_job_leases(&world->pipelines[0].job, worker, 1, leases);
 }
 
-/* For as long as the consumer goes on saying so, and only to that session of the worker. */
-static void a_worker_that_a_consumer_cannot_reach_is_leased_nothing_of_its_job(void **unused)
+/* For as long as it is said again, and only to that session of the worker. */
+static void a_worker_that_is_barred_from_a_job_is_leased_nothing_of_it(void **unused)
 {
     (void)unused;
     static struct world world;
-    struct unreached unreached = {0};
+    struct barred barred = {0};
+    const struct pool_worker worker = {.session = 1};
     begin(&world, 1);
     begin_job(&world, 0, (struct shares_quota){1, 1, 0}, some_lease(&world));
-    world.pipelines[0].job.unreached = &unreached;
-    assert_true(preprocess_unreached_note(&unreached, 0, 1, world.now_ms));
-    assert_false(preprocess_unreached_note(&unreached, 0, 1, world.now_ms)); /* no news */
+    world.pipelines[0].job.barred = &barred;
+    assert_true(preprocess_barred_note(&barred, &worker, 0, world.now_ms, BARRED_UNREACHED_MS));
+    assert_false(preprocess_barred_note(&barred, &worker, 0, world.now_ms, 1)); /* no news */
     beat(&world, 0);
     beat(&world, 1);
     assert_int_equal(leases_of(&world, 0), 0);
     assert_true(leases_of(&world, 1) > 0);
-    assert_false(preprocess_unreached_is(&unreached, 0, 2, world.now_ms));
-    world.now_ms += UNREACHED_MS;
+    assert_false(preprocess_barred_is(&barred, 0, 2, world.now_ms));
+    world.now_ms += BARRED_UNREACHED_MS;
     tell(&world, &world.pipelines[0]);
     beat(&world, 0);
     assert_true(leases_of(&world, 0) > 0);
@@ -433,7 +434,7 @@ int main(void)
         cmocka_unit_test(a_newcomer_has_its_share_from_the_first_second),
         cmocka_unit_test(consumers_that_take_nothing_keep_nobody_from_working),
         cmocka_unit_test(a_worker_that_dies_frees_the_place_it_held),
-        cmocka_unit_test(a_worker_that_a_consumer_cannot_reach_is_leased_nothing_of_its_job),
+        cmocka_unit_test(a_worker_that_is_barred_from_a_job_is_leased_nothing_of_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
