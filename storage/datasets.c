@@ -16,6 +16,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -100,6 +101,23 @@ static enum weir_status set_on_return(struct storage *storage, struct dataset *d
     return WEIR_OK;
 }
 
+static enum weir_status set_tenants(struct storage *storage, uint64_t number, const char *tenants,
+                                    struct weir_error *err)
+{
+    struct dataset *dataset = storage_catalog_at(storage->store.catalog, number);
+    enum weir_status status;
+
+    if (dataset == NULL || weir_str_equal(dataset->tenants != NULL ? dataset->tenants : "", tenants))
+        return WEIR_OK;
+    status = DB_RUN(storage->store.db, Q_dataset_tenants, NULL, err, DB_I64(dataset->number),
+                    DB_TEXT(tenants));
+    if (status != WEIR_OK)
+        return status;
+    free(dataset->tenants);
+    dataset->tenants = weir_strdup(tenants);
+    return WEIR_OK;
+}
+
 static enum weir_status declare_one(struct storage *storage, const char *name,
                                     const struct msg_dataset_declare *asked, uint64_t *ret_number,
                                     struct weir_error *err)
@@ -147,6 +165,9 @@ enum weir_status storage_declare(struct storage *storage, const struct msg_datas
     numbers = weir_arena_alloc(arena, all.count * sizeof(*numbers));
     for (size_t i = 0; status == WEIR_OK && i < all.count; i++)
         status = declare_one(storage, all.at[i].name, asked, &numbers[i], err);
+    for (size_t i = 0; status == WEIR_OK && i < all.count; i++)
+        status = set_tenants(storage, numbers[i],
+                             i < asked->tenants.count ? asked->tenants.at[i] : "", err);
     for (size_t i = 0; i < all.count; i++) { /* labels are nobody's samples */
         if (all.at[i].updates == NULL)
             numbers[count++] = numbers[i];

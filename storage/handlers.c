@@ -3,6 +3,7 @@
 #include "core/base/clock.h"
 #include "storage/erasure/erasure_steps.h"
 #include "storage/feed/feed.h"
+#include "storage/reading/tenancy.h"
 #include "storage/storage.h"
 
 /* ---- answers that are computed ---- */
@@ -17,13 +18,35 @@ static enum weir_status examine(struct storage *storage, const struct msg_doctor
     return storage_doctor_report(&storage->doctor, &examined, asked, arena, answer, err);
 }
 
-static enum weir_status locate(struct storage *storage, const struct msg_locate *asked,
-                               struct weir_arena *arena, struct msg_located *answer,
-                               struct weir_error *err)
+static enum weir_status locate(struct storage *storage, const struct weir_request *request,
+                               struct msg_located *answer, struct weir_error *err)
 {
+    const struct msg_locate *asked = request->message;
+    struct weir_arena *arena = request->arena;
+    enum weir_status status = storage_tenancy_check(
+        storage->store.catalog, weir_rpc_sender(request), &asked->ids, err);
+
+    if (status != WEIR_OK)
+        return status;
     if (storage_rows_are_lent(&asked->ids))
         return storage_lent_locate(storage->lent, asked, arena, answer, err);
     return storage_locate(&storage->serving, asked, arena, answer, err);
+}
+
+static enum weir_status locate_chunks(struct storage *storage, const struct weir_request *request,
+                                      struct msg_located_chunks *answer, struct weir_frames *frames,
+                                      struct weir_error *err)
+{
+    const struct msg_locate_chunks *asked = request->message;
+    const struct weir_sender *sender = weir_rpc_sender(request);
+    const struct catalog *catalog = storage->store.catalog;
+    enum weir_status status = storage_tenancy_check(catalog, sender, &asked->ids, err);
+
+    if (status == WEIR_OK)
+        status = storage_tenancy_check_datasets(catalog, sender, &asked->datasets, err);
+    return status == WEIR_OK ? storage_locate_chunks(&storage->serving, asked, request->arena,
+                                                     answer, frames, err)
+                             : status;
 }
 
 #define ANSWERED(request, answer, ...) WEIR_ANSWERED(struct storage, request, answer, __VA_ARGS__)
@@ -41,9 +64,8 @@ ANSWERED(replay_read, replay_is, storage_replay_read(owner->replays, asked, aren
 
 ANSWERED(columns_read, columns_is, storage_columns_read(STORE, asked, arena, answer, err))
 ANSWERED(list, list_is, storage_list(STORE, asked, arena, answer, frames, err))
-ANSWERED(locate, located, locate(owner, asked, arena, answer, err))
-ANSWERED(locate_chunks, located_chunks,
-         storage_locate_chunks(&owner->serving, asked, arena, answer, frames, err))
+ANSWERED(locate, located, locate(owner, weir_request, answer, err))
+ANSWERED(locate_chunks, located_chunks, locate_chunks(owner, weir_request, answer, frames, err))
 
 ANSWERED(erase_request, erase_is, storage_erase_describe(ERASER, asked, arena, answer, err))
 ANSWERED(erase_progress_request, erase_progress,
@@ -73,8 +95,13 @@ static void on_read(void *owner, struct weir_request *request)
     struct weir_error err;
     const struct msg_read *asked = request->message;
     bool is_lent = storage_rows_are_lent(&asked->ids);
-    enum weir_status status;
+    enum weir_status status = storage_tenancy_check(storage->store.catalog,
+                                                    weir_rpc_sender(request), &asked->ids, &err);
 
+    if (status != WEIR_OK) {
+        weir_rpc_refuse(request->server, &request->route, &err);
+        return;
+    }
     if (!is_lent && storage_read_later(storage->late_reads, request))
         return;
     if (!is_lent && asked->loan.size == 0 && !storage_reads_objects(&storage->store, &asked->ids)) {

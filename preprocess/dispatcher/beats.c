@@ -166,13 +166,15 @@ static void note_costs(struct dispatcher *dispatcher, const struct msg_worker_be
 
 /* ---- what it has fitted ---- */
 
-static void take_fits(struct dispatcher *dispatcher, const struct msg_worker_beat *beat)
+static void take_fits(struct dispatcher *dispatcher, const struct weir_request *request)
 {
+    const struct msg_worker_beat *beat = request->message;
     struct weir_bytes rest = beat->fits;
     struct preprocess_fit fit;
     while (preprocess_fit_take(&rest, &fit)) {
         struct dispatcher_entry *entry = preprocess_dispatcher_in_memory(dispatcher, fit.job);
-        if (entry == NULL || !entry->job.fitting)
+        if (entry == NULL || !entry->job.fitting ||
+            !preprocess_dispatcher_may_make(weir_rpc_sender(request), entry->tenant))
             continue;
         preprocess_entry_fit(entry, &fit);
         preprocess_dispatcher_settle_fit(dispatcher, entry);
@@ -243,8 +245,11 @@ static void visit_job(struct dispatcher *dispatcher, struct dispatcher_entry *en
 
 /* Leases of the jobs whose crew the worker belongs to; a worker that has left the crew no longer has leases. */
 static void lease_jobs(struct dispatcher *dispatcher, const struct dispatcher_visit *visit,
-                       const struct msg_worker_beat *beat, struct weir_arena *arena)
+                       const struct weir_request *request)
 {
+    const struct msg_worker_beat *beat = request->message;
+    const struct weir_sender *sender = weir_rpc_sender(request);
+    struct weir_arena *arena = request->arena;
     size_t first = visit->worker - visit->worker % POOL_CREW, count = dispatcher->entry_count;
     struct dispatcher_entry **entries = weir_arena_alloc(arena, (count + 1) * sizeof(*entries));
     struct leasing leasing = {
@@ -257,7 +262,8 @@ static void lease_jobs(struct dispatcher *dispatcher, const struct dispatcher_vi
     };
     for (size_t i = 0; i < count; i++) {
         struct dispatcher_entry *entry = dispatcher->entries[(dispatcher->rotation + i) % count];
-        if (preprocess_entry_crew(entry, &dispatcher->pool) != first)
+        if (preprocess_entry_crew(entry, &dispatcher->pool) != first ||
+            !preprocess_dispatcher_may_make(sender, entry->tenant))
             continue;
         entries[leasing.count] = entry;
         visit_job(dispatcher, entry, beat, &leasing);
@@ -308,8 +314,8 @@ void preprocess_dispatcher_on_worker_beat(void *state, struct weir_request *requ
         worker->route = request->route;
         preprocess_plans_hear_disk(&dispatcher->plans, beat);
         note_costs(dispatcher, beat, worker);
-        take_fits(dispatcher, beat);
-        lease_jobs(dispatcher, &visit, beat, request->arena);
+        take_fits(dispatcher, request);
+        lease_jobs(dispatcher, &visit, request);
     }
     struct msg_worker_orders answer = {
         .session = beat->session,

@@ -62,6 +62,7 @@ static struct dispatcher_entry *entry_new(const struct msg_job_open *open)
     entry->number = open->job;
     entry->file = weir_strdup(open->file);
     entry->set_path = weir_strdup(open->set_path);
+    entry->tenant = weir_strdup(open->tenant != NULL ? open->tenant : "");
     entry->set_digest = weir_strdup(open->set_digest);
     entry->mode = weir_strdup(open->mode);
     entry->token = weir_strdup(open->token != NULL ? open->token : "");
@@ -121,6 +122,7 @@ void preprocess_entry_free(struct dispatcher_entry *entry)
     weir_buf_fini(&entry->base);
     free(entry->file);
     free(entry->set_path);
+    free(entry->tenant);
     free(entry->barred);
     free(entry->set_digest);
     free(entry->mode);

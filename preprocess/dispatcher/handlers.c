@@ -243,7 +243,7 @@ static void note_unable(struct dispatcher *dispatcher, struct dispatcher_entry *
 {
     const struct msg_job_describe *ask = request->message;
     int slot = preprocess_pool_slot(&dispatcher->pool, ask->worker);
-    if (slot < 0 || !dispatcher->pool.worker[slot].is_elsewhere ||
+    if (slot < 0 || weir_rpc_role(request) != WEIR_ROLE_WORKER ||
         preprocess_dispatcher_check_name(weir_rpc_sender(request), ask->worker, NULL) != WEIR_OK)
         return;
     if (bar(dispatcher, entry, slot, BARRED_UNABLE_MS))
@@ -289,6 +289,12 @@ static void on_job_describe(void *state, struct weir_request *request)
     struct weir_error err;
     if (preprocess_dispatcher_find(state, ask->job, &entry, &err) != WEIR_OK) {
         refuse(request, &err);
+        return;
+    }
+    if (!preprocess_dispatcher_may_make(weir_rpc_sender(request), entry->tenant)) {
+        weir_ignore(weir_fail(&err, WEIR_DENIED, "job %lu is of another tenant", ask->job));
+        refuse(request, &err);
+        preprocess_dispatcher_let_go(entry);
         return;
     }
     if (ask->problem[0] != '\0') {

@@ -44,6 +44,11 @@ enum weir_status preprocess_dispatcher_check_name(const struct weir_sender *send
                      worker, sender->name, (int)size, sender->name, (int)size, sender->name);
 }
 
+bool preprocess_dispatcher_may_make(const struct weir_sender *sender, const char *tenant)
+{
+    return sender->tenant[0] == '\0' || strcmp(sender->tenant, tenant) == 0;
+}
+
 void preprocess_dispatcher_keys(void *state, const struct weir_keyring *keyring)
 {
     struct dispatcher *dispatcher = state;

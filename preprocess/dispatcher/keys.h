@@ -20,6 +20,8 @@ void preprocess_dispatcher_lend_pair(const struct dispatcher *dispatcher,
 enum weir_status preprocess_dispatcher_check_name(const struct weir_sender *sender,
                                                   const char *worker,
                                                   struct weir_error *err) WEIR_MUST_USE;
+/* True when a worker may work for a job of this tenant (""): its key is for all, or for that one. */
+bool preprocess_dispatcher_may_make(const struct weir_sender *sender, const char *tenant);
 /* The keyring has changed: workers elsewhere are told to beat now. */
 void preprocess_dispatcher_keys(void *state, const struct weir_keyring *keyring);
 /* Adds the keys to the answer of a beat that named older ones. */

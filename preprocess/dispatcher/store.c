@@ -72,6 +72,7 @@ static struct dispatcher_entry *read_entry(const struct weir_rows *rows, const c
         .tables = weir_rows_bytes(rows, 0, "tables"),
         .later = weir_rows_f64(rows, 0, "later"),
         .seen = weir_rows_f64(rows, 0, "seen"),
+        .tenant = weir_rows_text(rows, 0, "tenant"),
     });
     entry->closed = weir_rows_bool(rows, 0, "closed");
     entry->silent_ms = entry->silent_stored_ms = weir_rows_i64(rows, 0, "silent_ms");
@@ -218,7 +219,8 @@ enum weir_status preprocess_store_add(struct weir_db *db, const char *data_dir,
         DB_I64(entry->epochs), DB_I64(entry->seed), DB_TEXT(entry->mode),
         DB_BYTES(weir_buf_view(&fit)), DB_I64(entry->ranks), DB_I64(entry->quota.pipeline),
         DB_F64(entry->quota.share), DB_I64(entry->quota.workers), DB_TEXT(entry->token),
-        DB_BYTES(weir_buf_view(&entry->tables)), DB_F64(entry->later), DB_F64(entry->seen));
+        DB_BYTES(weir_buf_view(&entry->tables)), DB_F64(entry->later), DB_F64(entry->seen),
+        DB_TEXT(entry->tenant));
 }
 
 enum weir_status preprocess_store_token(struct weir_db *db, uint64_t number, const char *token,

@@ -178,6 +178,7 @@ void storage_dataset_free(struct dataset *dataset)
         weir_bits_fini(&dataset->dead[i].replaced);
     }
     free(dataset->columns);
+    free(dataset->tenants);
     free(dataset->classes);
     free(dataset->class_marks);
     free(dataset->groups);

@@ -84,6 +84,7 @@ struct dataset {
     uint64_t feed_floor;
     bool accepts_returns; /* `on_return: accept`, as it was declared last */
     struct accounts accounts;
+    char *tenants; /* whose pipelines have it, with blanks between; NULL: of none that is named */
 
     char *columns; /* names, each ended by a line feed; NULL: no table, or not known yet */
     bool columns_are_staged; /* samples that are not committed yet have them */

@@ -191,6 +191,7 @@ static void read_numbers(struct dataset *dataset, const struct weir_rows *rows, 
     for (size_t k = 0; k < WEIR_COUNT(COUNTERS); k++)
         *COUNTERS[k].account = (uint64_t)weir_rows_i64(rows, i, COUNTERS[k].column);
     dataset->accepts_returns = weir_rows_bool(rows, i, "accepts_returns");
+    dataset->tenants = weir_strdup(weir_rows_text(rows, i, "tenants"));
     if (weir_rows_text(rows, i, "columns")[0] != '\0')
         dataset->columns = weir_strdup(weir_rows_text(rows, i, "columns"));
 }
