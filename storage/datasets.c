@@ -107,7 +107,8 @@ static enum weir_status set_tenants(struct storage *storage, uint64_t number, co
     struct dataset *dataset = storage_catalog_at(storage->store.catalog, number);
     enum weir_status status;
 
-    if (dataset == NULL || weir_str_equal(dataset->tenants != NULL ? dataset->tenants : "", tenants))
+    if (dataset == NULL ||
+        weir_str_equal(dataset->tenants != NULL ? dataset->tenants : "", tenants))
         return WEIR_OK;
     status = DB_RUN(storage->store.db, Q_dataset_tenants, NULL, err, DB_I64(dataset->number),
                     DB_TEXT(tenants));

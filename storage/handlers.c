@@ -23,8 +23,8 @@ static enum weir_status locate(struct storage *storage, const struct weir_reques
 {
     const struct msg_locate *asked = request->message;
     struct weir_arena *arena = request->arena;
-    enum weir_status status = storage_tenancy_check(
-        storage->store.catalog, weir_rpc_sender(request), &asked->ids, err);
+    enum weir_status status =
+        storage_tenancy_check(storage->store.catalog, weir_rpc_sender(request), &asked->ids, err);
 
     if (status != WEIR_OK)
         return status;
@@ -95,8 +95,8 @@ static void on_read(void *owner, struct weir_request *request)
     struct weir_error err;
     const struct msg_read *asked = request->message;
     bool is_lent = storage_rows_are_lent(&asked->ids);
-    enum weir_status status = storage_tenancy_check(storage->store.catalog,
-                                                    weir_rpc_sender(request), &asked->ids, &err);
+    enum weir_status status =
+        storage_tenancy_check(storage->store.catalog, weir_rpc_sender(request), &asked->ids, &err);
 
     if (status != WEIR_OK) {
         weir_rpc_refuse(request->server, &request->route, &err);

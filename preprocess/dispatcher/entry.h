@@ -19,7 +19,7 @@ struct dispatcher_entry {
     uint64_t number;
     char *file, *set_path, *set_digest, *mode;
     char *tenant; /* of its pipeline; "": of none */
-    char *token; /* that its consumers must show; "": none */
+    char *token;  /* that its consumers must show; "": none */
     struct weir_buf config;
     struct weir_buf tables; /* as in job_open */
     struct weir_buf fitted; /* empty: nothing is fitted, or not yet */

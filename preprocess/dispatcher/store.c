@@ -212,15 +212,15 @@ enum weir_status preprocess_store_add(struct weir_db *db, const char *data_dir,
 {
     WEIR_AUTO_BUF fit = {0};
     preprocess_entry_keep_fit(entry, &fit);
-    return DB_RUN(
-        db, Q_job_add, NULL, err, DB_I64(entry->number), DB_TEXT(entry->file),
-        DB_BYTES(weir_buf_view(&entry->config)),
-        DB_TEXT(weir_path_below(data_dir, entry->set_path)), DB_TEXT(entry->set_digest),
-        DB_I64(entry->epochs), DB_I64(entry->seed), DB_TEXT(entry->mode),
-        DB_BYTES(weir_buf_view(&fit)), DB_I64(entry->ranks), DB_I64(entry->quota.pipeline),
-        DB_F64(entry->quota.share), DB_I64(entry->quota.workers), DB_TEXT(entry->token),
-        DB_BYTES(weir_buf_view(&entry->tables)), DB_F64(entry->later), DB_F64(entry->seen),
-        DB_TEXT(entry->tenant));
+    return DB_RUN(db, Q_job_add, NULL, err, DB_I64(entry->number), DB_TEXT(entry->file),
+                  DB_BYTES(weir_buf_view(&entry->config)),
+                  DB_TEXT(weir_path_below(data_dir, entry->set_path)), DB_TEXT(entry->set_digest),
+                  DB_I64(entry->epochs), DB_I64(entry->seed), DB_TEXT(entry->mode),
+                  DB_BYTES(weir_buf_view(&fit)), DB_I64(entry->ranks),
+                  DB_I64(entry->quota.pipeline), DB_F64(entry->quota.share),
+                  DB_I64(entry->quota.workers), DB_TEXT(entry->token),
+                  DB_BYTES(weir_buf_view(&entry->tables)), DB_F64(entry->later),
+                  DB_F64(entry->seen), DB_TEXT(entry->tenant));
 }
 
 enum weir_status preprocess_store_token(struct weir_db *db, uint64_t number, const char *token,
