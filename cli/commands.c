@@ -30,11 +30,11 @@ const struct weir_option CLI_COMMON_OPTIONS[] = {
      "serves is served for this command",
      OPTION(place.data_dir)},
     {"key", "FILE",
-     "pass to a platform elsewhere, instead of --data-dir: weir keys new makes it (default: that of the "
+     "key file for a platform elsewhere, instead of --data-dir: weir keys new makes it (default: that of the "
      "context in use, if there is one); before the command where that has a --key of its own",
      OPTION(place.key)},
     {"endpoint", "ENDPOINT",
-     "the platform's orchestrator: tcp://HOST:PORT, if it is not where the pass says; or its socket on this "
+     "the platform's orchestrator: tcp://HOST:PORT, if it is not where the key file says; or its socket on this "
      "host (ipc://DIR/orchestrator.sock), instead of --data-dir",
      OPTION(place.endpoint)},
     {"json", NULL, "the answer as JSON; docs/reference/json.md has the shapes", OPTION(json)},
@@ -281,8 +281,8 @@ static const struct cli_command COMMANDS[] = {
      .needs_no_platform = true, .options = IMPORT_OPTIONS, .answer = cli_answer_import_modyn, .render = cli_render_import,
      .exit_code = cli_exit_of_import},
     {.words = "context add", .operands = "NAME", .operands_min = 1, .operands_max = 1,
-     .summary = "give a platform elsewhere a name: the file of a pass stays where it is",
-     .example = "weir context add lab --key rosa.pass",
+     .summary = "give a platform elsewhere a name: the key file stays where it is",
+     .example = "weir context add lab --key rosa.key",
      .needs_no_platform = true, .answer = cli_answer_context_add, .render = cli_render_contexts},
     {.words = "context use", .operands = "[NAME]", .operands_max = 1,
      .summary = "ask that platform from now on, where neither --data-dir nor --key is given; no name: none",
@@ -292,7 +292,7 @@ static const struct cli_command COMMANDS[] = {
      .example = "weir context list",
      .needs_no_platform = true, .answer = cli_answer_context_list, .render = cli_render_contexts},
     {.words = "context remove", .operands = "NAME", .operands_min = 1, .operands_max = 1,
-     .summary = "forget the name; the file of the pass stays",
+     .summary = "forget the name; the key file stays",
      .example = "weir context remove lab",
      .needs_no_platform = true, .answer = cli_answer_context_remove, .render = cli_render_contexts},
     {.words = "submit", .operands = "FILE", .operands_min = 1, .operands_max = 1,

@@ -123,7 +123,7 @@ enum weir_status cli_context_add(const char *name, const char *key, struct weir_
     WEIR_AUTO_FREE char *link = NULL;
     WEIR_AUTO_FREE char *path = NULL;
     if (key == NULL)
-        return weir_fail(err, WEIR_INVALID, "context add: expected --key FILE, a pass");
+        return weir_fail(err, WEIR_INVALID, "context add: expected --key FILE");
     enum weir_status status = find_link(name, &link, err);
     if (status == WEIR_OK)
         status = check_pass(key, err);

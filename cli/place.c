@@ -35,8 +35,7 @@ static enum weir_status find_elsewhere(struct cli_place *place, struct weir_erro
 
 bool cli_place_is_socket(const struct cli_place *place)
 {
-    return place->endpoint != NULL && place->key == NULL && place->data_dir == NULL &&
-           !is_tcp(place->endpoint);
+    return place->endpoint != NULL && place->key == NULL && !is_tcp(place->endpoint);
 }
 
 static void find_here(struct cli_place *place)

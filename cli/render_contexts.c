@@ -10,7 +10,7 @@ void cli_render_contexts(const json_t *answer, struct cli_page *page)
         {"platform", CLI_TEXT, .key = "platform", .absent = "-"},
         {"role", CLI_TEXT, .key = "role", .absent = "-"},
         {"name", CLI_TEXT, .key = "name", .absent = "-"},
-        {"pass", CLI_TEXT, .key = "key"},
+        {"file", CLI_TEXT, .key = "key"},
         {"problem", CLI_TEXT, .key = "problem"},
     };
     const json_t *contexts = json_object_get(answer, "contexts");

@@ -54,18 +54,40 @@ static enum weir_status make_delivery(struct weir_client *client,
     return WEIR_OK;
 }
 
+/* Takes over a pass, which the loop has where the platform is elsewhere. */
+static void take_pass(struct weir_client *client, const struct weir_pass *pass)
+{
+    if (pass->platform == NULL)
+        return;
+    client->is_elsewhere = client->has_pair = true;
+    client->pair = pass->pair;
+}
+
 static enum weir_status find_endpoints(struct weir_client *client,
                                        const struct weir_client_options *options,
                                        struct weir_error *err)
 {
-    client->dispatcher_endpoint =
-        trainer_options_endpoint(options, options->dispatcher, "dispatcher");
-    client->storage_endpoint = trainer_options_endpoint(options, options->storage, "storage");
-    client->orchestrator_endpoint =
-        trainer_options_endpoint(options, options->orchestrator, "orchestrator");
-    if (client->dispatcher_endpoint == NULL || client->storage_endpoint == NULL)
-        return trainer_options_no_platform(err);
-    return WEIR_OK;
+    struct weir_pass pass;
+    enum weir_status status = trainer_options_pass(options, &pass, err);
+    if (status != WEIR_OK)
+        return status;
+    const struct {
+        const char *given, *name;
+        char **ret_endpoint;
+    } services[] = {
+        {options->dispatcher, "dispatcher", &client->dispatcher_endpoint},
+        {options->storage, "storage", &client->storage_endpoint},
+        {options->orchestrator, "orchestrator", &client->orchestrator_endpoint},
+    };
+    for (size_t i = 0; status == WEIR_OK && i < WEIR_COUNT(services); i++)
+        status = trainer_options_endpoint(options, &pass, services[i].given, services[i].name,
+                                          services[i].ret_endpoint, err);
+    take_pass(client, &pass);
+    weir_pass_fini(&pass);
+    if (status == WEIR_OK &&
+        (client->dispatcher_endpoint == NULL || client->storage_endpoint == NULL))
+        status = trainer_options_no_platform(err);
+    return status;
 }
 
 static enum weir_status configure(struct weir_client *client,
@@ -219,6 +241,7 @@ void weir_client_close(struct weir_client *client)
     free(client->orchestrator_endpoint);
     free(client->holder);
     free(client->token);
+    weir_pair_fini(&client->pair);
     free(client);
 }
 

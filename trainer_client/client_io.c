@@ -245,7 +245,8 @@ static struct weir_strs unreachable(const struct weir_client *client, int64_t no
     size_t count = 0;
     for (size_t i = 0; i < DELIVERY_WORKERS_MAX; i++) {
         const struct worker_peer *worker = &client->workers[i];
-        if (worker->peer != NULL && trainer_reach_is_lost(&worker->reach, now_ms))
+        if (worker->is_barred ||
+            (worker->peer != NULL && trainer_reach_is_lost(&worker->reach, now_ms)))
             endpoints[count++] = worker->endpoint;
     }
     return (struct weir_strs){endpoints, count};
@@ -261,6 +262,9 @@ static void join(struct weir_client *client, const char *endpoint)
         worker->endpoint = weir_strdup(endpoint);
     }
     worker->reach = (struct reach){.is_far = is_far(endpoint), .heard_ms = weir_now_ms()};
+    worker->is_barred = client->is_elsewhere && !worker->reach.is_far;
+    if (worker->is_barred)
+        return; /* the dispatcher hears of it, and leases it nothing for this loop */
     /* Under the pair, if there is one: the worker may be elsewhere. */
     const struct weir_pair *pair = client->has_pair && is_far(endpoint) ? &client->pair : NULL;
     if (weir_rpc_connect_as(client->loop, endpoint, pair, FROM_WORKER, worker, &worker->peer,
@@ -298,6 +302,7 @@ static void set_workers(struct weir_client *client, struct weir_strs endpoints)
 {
     for (size_t i = 0; i < DELIVERY_WORKERS_MAX; i++) {
         struct worker_peer *worker = &client->workers[i];
+        worker->is_barred = worker->is_barred && is_listed(worker->endpoint, endpoints);
         if (worker->peer == NULL || is_listed(worker->endpoint, endpoints))
             continue;
         weir_rpc_peer_close(worker->peer);
@@ -407,7 +412,7 @@ static void on_opened(void *owner, const struct weir_reply *reply, const struct 
         if (err->status == WEIR_TIMEOUT)
             weir_ignore(weir_fail(&failure, WEIR_UNAVAILABLE, /* kept below, not returned */
                                   "the dispatcher at %s does not answer: is the platform running?",
-                                  client->dispatcher_endpoint));
+                                  weir_rpc_peer_endpoint(client->dispatcher)));
         trainer_client_fail(client, &failure);
     } else if (!client->opened) {
         take_opened(client, reply->message);
@@ -684,14 +689,21 @@ static void on_wake(void *owner)
 
 static enum weir_status connect_all(struct weir_client *client, struct weir_error *err)
 {
-    enum weir_status status = weir_rpc_connect(client->loop, client->dispatcher_endpoint, NULL,
-                                               client, &client->dispatcher, err);
-    if (status == WEIR_OK)
-        status = weir_rpc_connect(client->loop, client->storage_endpoint, FROM_STORAGE, client,
-                                  &client->storage, err);
-    if (status == WEIR_OK && client->orchestrator_endpoint != NULL)
-        status = weir_rpc_connect(client->loop, client->orchestrator_endpoint, NULL, client,
-                                  &client->orchestrator, err);
+    const struct {
+        const char *address;
+        const struct weir_rpc_handler *handlers;
+        struct weir_rpc_peer **ret_peer;
+    } services[] = {
+        {client->dispatcher_endpoint, NULL, &client->dispatcher},
+        {client->storage_endpoint, FROM_STORAGE, &client->storage},
+        {client->orchestrator_endpoint, NULL, &client->orchestrator},
+    };
+    const struct weir_pair *pair = client->is_elsewhere ? &client->pair : NULL;
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; status == WEIR_OK && i < WEIR_COUNT(services); i++)
+        if (services[i].address != NULL)
+            status = weir_rpc_connect_as(client->loop, services[i].address, pair,
+                                         services[i].handlers, client, services[i].ret_peer, err);
     return status;
 }
 

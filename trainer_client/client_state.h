@@ -38,12 +38,14 @@ struct worker_peer {
     struct weir_rpc_peer *peer; /* NULL: not connected */
     int way; /* of memory that it has made for several (core/rpc/published.h); -1: there is none */
     struct reach reach;
+    bool is_barred; /* its socket is one of another host */
 };
 
 struct weir_client {
     /* Fixed before the thread starts. */
     uint64_t run, session;
     uint32_t rank, ranks;
+    bool is_elsewhere;     /* it has a pass, and cannot reach sockets of the platform's host */
     bool has_pair;         /* it proves this pair to workers: its own, or … */
     struct weir_pair pair; /* … that of all trainers of the platform's host */
     char *dispatcher_endpoint, *storage_endpoint, *orchestrator_endpoint, *holder, *token;

@@ -101,21 +101,35 @@ bool trainer_options_digests(const struct weir_client_options *options)
     return options->digests != 0 || is_tasked || or_environment(NULL, "WEIR_DIGESTS") != NULL;
 }
 
-char *trainer_options_endpoint(const struct weir_client_options *options, const char *given,
-                               const char *name)
+enum weir_status trainer_options_pass(const struct weir_client_options *options,
+                                      struct weir_pass *ret_pass, struct weir_error *err)
+{
+    const char *key = options->socket_dir == NULL ? or_environment(NULL, "WEIR_KEY") : NULL;
+
+    *ret_pass = (struct weir_pass){.platform = NULL};
+    return key != NULL ? weir_pass_read(key, ret_pass, err) : WEIR_OK;
+}
+
+enum weir_status trainer_options_endpoint(const struct weir_client_options *options,
+                                          const struct weir_pass *pass, const char *given,
+                                          const char *name, char **ret_endpoint,
+                                          struct weir_error *err)
 {
     const char *dir = or_environment(options->socket_dir, "WEIR_SOCKET_DIR");
 
-    if (given != NULL)
-        return weir_strdup(given);
-    return dir != NULL ? weir_format("ipc://%s/%s.sock", dir, name) : NULL;
+    *ret_endpoint = given != NULL ? weir_strdup(given) : NULL;
+    if (given == NULL && pass->platform != NULL)
+        return weir_pass_address(pass, NULL, name, ret_endpoint, err);
+    if (given == NULL && dir != NULL)
+        *ret_endpoint = weir_format("ipc://%s/%s.sock", dir, name);
+    return WEIR_OK;
 }
 
 enum weir_status trainer_options_no_platform(struct weir_error *err)
 {
     return weir_fail(err, WEIR_INVALID,
                      "no platform: expected weir_client_options.socket_dir or the variable "
-                     "WEIR_SOCKET_DIR");
+                     "WEIR_SOCKET_DIR, or elsewhere the variable WEIR_KEY");
 }
 
 int64_t trainer_options_timeout_ms(const struct weir_client_options *options)

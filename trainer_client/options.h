@@ -4,6 +4,7 @@
 #define WEIR_TRAINER_CLIENT_OPTIONS_H
 
 #include "core/base/error.h"
+#include "core/rpc/pass.h"
 
 #include <weir/client.h>
 
@@ -17,9 +18,17 @@ enum weir_status trainer_options_rank(const struct weir_client_options *options,
                                       uint32_t *ret_ranks, struct weir_error *err) WEIR_MUST_USE;
 /* The option, else what the task has, else whether WEIR_DIGESTS is set. */
 bool trainer_options_digests(const struct weir_client_options *options);
-/* `given`, or NAME.sock in the socket directory, or NULL. The caller frees it. */
-char *trainer_options_endpoint(const struct weir_client_options *options, const char *given,
-                               const char *name);
+/* Reads the pass that WEIR_KEY names: the platform is elsewhere then, unless the options have a socket directory. Without
+ * one `*ret_pass` stays empty. Errors are those of weir_pass_read(). */
+enum weir_status trainer_options_pass(const struct weir_client_options *options,
+                                      struct weir_pass *ret_pass,
+                                      struct weir_error *err) WEIR_MUST_USE;
+/* `given`, or the address of a service that follows from the pass, or NAME.sock in the socket directory, or NULL. The
+ * caller frees it. INVALID: the pass has no good address. */
+enum weir_status trainer_options_endpoint(const struct weir_client_options *options,
+                                          const struct weir_pass *pass, const char *given,
+                                          const char *name, char **ret_endpoint,
+                                          struct weir_error *err) WEIR_MUST_USE;
 /* INVALID: the loop has not said where the platform is. */
 enum weir_status trainer_options_no_platform(struct weir_error *err) WEIR_MUST_USE;
 int64_t trainer_options_timeout_ms(const struct weir_client_options *options);

@@ -18,7 +18,6 @@ enum { NEXT_MS = 24 * 3600 * 1000 }; /* a request for the next task is answered 
 struct task_request {
     struct weir_loop *loop;
     struct weir_rpc_peer *orchestrator;
-    char *endpoint;
     bool is_answered, is_last; /* nothing is left to do */
     struct task *task;         /* NULL: no answer yet, or none of use */
     struct weir_error failure;
@@ -103,7 +102,6 @@ static void request_free(struct task_request *request)
         return;
     weir_rpc_peer_close(request->orchestrator);
     weir_loop_free(request->loop);
-    free(request->endpoint);
     free(request);
 }
 WEIR_DEFINE_AUTO(task_request, request_free)
@@ -111,15 +109,23 @@ WEIR_DEFINE_AUTO(task_request, request_free)
 static enum weir_status request_new(const struct weir_client_options *options,
                                     struct task_request **ret_request, struct weir_error *err)
 {
-    char *endpoint = trainer_options_endpoint(options, options->orchestrator, "orchestrator");
-
-    if (endpoint == NULL)
-        return trainer_options_no_platform(err);
     WEIR_AUTO(task_request) request = weir_calloc(1, sizeof(*request));
-    request->endpoint = endpoint;
-    request->loop = weir_loop_new();
-    enum weir_status status =
-        weir_rpc_connect(request->loop, endpoint, NULL, request, &request->orchestrator, err);
+    struct weir_pass pass;
+    WEIR_AUTO_FREE char *address = NULL;
+
+    enum weir_status status = trainer_options_pass(options, &pass, err);
+    if (status == WEIR_OK)
+        status = trainer_options_endpoint(options, &pass, options->orchestrator, "orchestrator",
+                                          &address, err);
+    if (status == WEIR_OK && address == NULL)
+        status = trainer_options_no_platform(err);
+    if (status == WEIR_OK) {
+        request->loop = weir_loop_new();
+        status =
+            weir_rpc_connect_as(request->loop, address, pass.platform != NULL ? &pass.pair : NULL,
+                                NULL, request, &request->orchestrator, err);
+    }
+    weir_pass_fini(&pass);
     if (status == WEIR_OK)
         *ret_request = WEIR_TAKE(request);
     return status;
@@ -141,7 +147,7 @@ static enum weir_status await(struct task_request *request, int64_t timeout_ms,
     if (err->status == WEIR_TIMEOUT)
         return weir_fail(err, WEIR_UNAVAILABLE,
                          "the orchestrator at %s does not answer: is the platform running?",
-                         request->endpoint);
+                         weir_rpc_peer_endpoint(request->orchestrator));
     return err->status;
 }
 

@@ -36,14 +36,14 @@ char **orchestrator_environment_of_service(void)
 
 char **orchestrator_environment_apart(const char *gpus)
 {
-    static const char VISIBLE[] = "CUDA_VISIBLE_DEVICES=", LIBPQ[] = "PG";
+    static const char VISIBLE[] = "CUDA_VISIBLE_DEVICES=", LIBPQ[] = "PG", KEY[] = "WEIR_KEY=";
     size_t count = 0, kept = 0;
     while (environ[count] != NULL)
         count++;
     char **env = weir_calloc(count + 2, sizeof(*env));
     for (size_t i = 0; i < count; i++) {
-        if (!begins_with(environ[i], LIBPQ) && !is_secret(environ[i]) &&
-            (gpus == NULL || !begins_with(environ[i], VISIBLE)))
+        if (!begins_with(environ[i], LIBPQ) && !begins_with(environ[i], KEY) &&
+            !is_secret(environ[i]) && (gpus == NULL || !begins_with(environ[i], VISIBLE)))
             env[kept++] = weir_strdup(environ[i]);
     }
     if (gpus != NULL)

@@ -10,7 +10,8 @@
 /* A copy of ours without the variables that hold credentials of object stores (core/service/credentials.h). The
  * caller's, until orchestrator_environment_free(). */
 char **orchestrator_environment_of_service(void) WEIR_MUST_USE;
-/* For programs that do not connect to Postgres: also without the variables of libpq (PGPASSWORD, PGPASSFILE, …), and
+/* For programs that do not connect to Postgres: also without the variables of libpq (PGPASSWORD, PGPASSFILE, …) and
+ * WEIR_KEY, which is for those elsewhere, and
  * with `gpus` in CUDA_VISIBLE_DEVICES (NULL: as it is). The caller's, until orchestrator_environment_free(). */
 char **orchestrator_environment_apart(const char *gpus) WEIR_MUST_USE;
 /* Takes over `env` and returns it with NAME=value, in place of any other value of that name. */

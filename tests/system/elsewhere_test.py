@@ -1,196 +1,224 @@
-"""Workers elsewhere: with a pass and a directory of their own, without a socket or a directory of the platform. Each lives in a
-mount namespace, where the kernel calls itself another one, and where files of the platform are hidden, or shown as they were."""
+"""A platform on one host, a person at another, a trainer at a third: passes alone connect them. The person submits, watches, pushes
+and predicts as at home, with no data directory; the trainer, started by hand, gets its batches from workers over TCP while its cable
+is cut, in each direction, and it stands still itself; the platform is stopped and comes back. Each sample is trained on once, and
+nothing that went over the cables can be read.
 
-import contextlib
+elsewhere_test.py [SECONDS]: for how long each cable is cut (1); what is longer than 10 loses the connections.
+"""
+
 import json
 import os
+import re
 import shutil
-import socket
+import signal
 import subprocess
 import sys
+import threading
 
-from weirlab import (DEADLINE_S, PIPELINE, SKIPPED, Lab, assert_clean_audits, await_force, await_that, binaries, child, outcome,
-                     run_tests, served)
+import namespaces
+from weirlab import DEADLINE_S, PIPELINE, Lab, assert_clean_audits, await_that, binaries, child, everyone_may_enter
 
-REFERENCE = PIPELINE.replace("import: copy", "import: reference")
-NAMESPACE = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--map-root-user", "--mount"]
-BOOT_ID = "/proc/sys/kernel/random/boot_id"
-
-
-def free_ports(count):
-    """The first of so many in a row."""
-    for first in range(23000 + os.getpid() % 1000 * 8, 40000, 8):
-        with contextlib.ExitStack() as taken, contextlib.suppress(OSError):
-            for port in range(first, first + count):
-                taken.enter_context(socket.socket()).bind(("127.0.0.1", port))
-            return first
-    raise AssertionError("no ports are free")
-
-
-@contextlib.contextmanager
-def platform(lab):
-    """A platform without workers of its own."""
-    system = lab.folder / "system.yaml"
-    system.write_text(f"workers: 0\nlisten: tcp://127.0.0.1:{free_ports(4)}\n")
-    with served(lab, "--system", system):
-        yield
-
-
-def pass_of(lab, name):
-    path = lab.folder / f"{name}.key"
-    lab.weir("keys", "new", "worker", name, "-o", str(path))
-    return path
+CUT_S = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
+SYSTEM = """\
+listen: tcp://{address}:5800
+batches: {{listen: "tcp://{address}:*"}}
+programs:
+  byhand: {{command: [/bin/sh, -c, "env > .env && mv .env env; until [ -e over ]; do sleep 0.1; done"], modes: [train]}}
+"""
+LEARNS = re.sub(r"evaluation: .*\n", "", PIPELINE)
+BY_HAND = re.sub(r"training: .*?\n.*?\n", "training: {{program: byhand, epochs: {epochs}, seed: 1, patience: 1h}}\n",
+                 LEARNS).replace("name: lab", "name: byhand")
+ROWS = """\
+pipeline: {name: rows, mode: live}
+dataset:
+  name: rows
+  source: {push: true, format: csv}
+  time:   {from: field, field: ts}
+  label:  {field: y, type: int}
+trigger:   {policy: amount, samples: 1000000000}
+selection: {policy: new_data}
+preprocess:
+  operators: [{op: csv_fields, columns: [ts, y, note], fields: [ts]}]
+  batch: {samples: 8}
+training: {model: linear, loss: logistic}
+"""
 
 
-class Worker:
-    """One elsewhere, to whom the file system looks as `view`, commands of the shell, makes it look."""
-
-    def __init__(self, lab, name, *view, options=(), key=None):
-        boot_id = lab.folder / "boot_id"
-        boot_id.write_text("another host\n")
-        self.lab, self.name, self.log = lab, name, lab.folder / f"{name}.log"
-        words = [binaries() / "worker", "--key", key or pass_of(lab, name), "--data-dir", lab.folder / f"scratch-{name}",
-                 "--listen", "tcp://127.0.0.1:*", "--name", name, *options]
-        script = " && ".join([f"mount --bind {boot_id} {BOOT_ID}", *view, 'exec "$@"'])
-        self.words = [*NAMESPACE, "sh", "-c", script, "sh", *words]
-        self.start()
-
-    def start(self):
-        with open(self.log, "a") as log:
-            self.process = child.start(self.words, stderr=log, stdout=log)
-
-    def kill(self):
-        self.process.kill()
-        self.process.wait(DEADLINE_S)
-
-    def row(self):
-        workers = json.loads(self.lab.weir("workers", "--json"))["workers"]
-        return next((row for row in workers if row["worker"] == self.name), None)
-
-    def await_row(self, what):
-        return await_that(lambda: (row := self.row()) and what(row) and row, lambda: f"{self.row()}\n{self.log.read_text()}")
-
-    def end(self):
-        self.process.terminate()
-        assert self.process.wait(DEADLINE_S) == 0, self.log.read_text()
+def pause(seconds):
+    threading.Event().wait(seconds)  # for as long as the cable is cut: nothing is to happen meanwhile
 
 
-@contextlib.contextmanager
-def working(*arguments, **options):
-    worker = Worker(*arguments, **options)
-    try:
-        yield worker
-    finally:
-        worker.kill()
+class Elsewhere:
+    def __init__(self, net):
+        self.net, self.lab = net, Lab(samples=600, every=300, epochs=1, pipeline=LEARNS)
+        folder = self.lab.folder
+        self.system = folder / "system.yaml"
+        self.system.write_text(SYSTEM.format(address=net.addresses["platform"]))
+        self.by_hand = folder / "byhand.yaml"
+        self.by_hand.write_text(BY_HAND.format(data=folder / "stream", every=300, epochs=1))
+        (folder / "rows.yaml").write_text(ROWS)
+        everyone_may_enter(folder)
+        self.server = None
+        self.environment = {**os.environ, "XDG_CONFIG_HOME": str(folder / "config")}
+
+    def serve(self):
+        self.server = child.start(
+            self.net.inside("platform", binaries() / "orchestrator", "serve", "--data-dir", self.lab.data_dir, "--system", self.system),
+            stdout=subprocess.PIPE, text=True)
+        assert "serving" in self.server.stdout.readline()
+
+    def stop(self):
+        self.server.terminate()
+        self.server.communicate(timeout=DEADLINE_S)
+
+    def new_pass(self, role, name):
+        path = self.lab.folder / f"{name}.pass"
+        self.lab.weir("keys", "new", role, name, "-o", str(path))
+        return path
+
+    def begin(self, *arguments, **options):
+        """A command at the person's host."""
+        return child.start(self.net.inside("laptop", binaries() / "weir", *arguments), env=self.environment, cwd="/", text=True,
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+
+    def ask(self, *arguments, said=None):
+        asked = self.begin(*arguments, stdin=subprocess.PIPE)
+        printed, complaint = asked.communicate(said, timeout=DEADLINE_S)
+        return asked.returncode, printed, complaint
+
+    def weir(self, *arguments, said=None):
+        code, printed, complaint = self.ask(*arguments, said=said)
+        assert code == 0, (arguments, code, printed, complaint)
+        return printed
+
+    def events(self, pipeline):
+        return [json.loads(line) for line in self.weir("logs", pipeline, "--json").splitlines()]
 
 
-def nothing(lab):
-    """Where neither the platform's directory nor the stream is."""
-    return [f"mount -t tmpfs none {lab.data_dir}", f"mount -t tmpfs none {lab.folder / 'stream'}"]
+def contexts_name_platforms(far, operator):
+    assert "none" in far.weir("context", "list") or "no contexts" in far.weir("context", "list")
+    far.weir("context", "add", "lab", "--key", str(operator))
+    assert far.ask("context", "add", "lab", "--key", str(operator))[0] == 2  # it is there
+    far.weir("context", "use", "lab")
+    listed = json.loads(far.weir("context", "list", "--json"))["contexts"]
+    address = f"tcp://{far.net.addresses['platform']}:5800"
+    assert [(c["context"], c["platform"], c["role"], c["used"]) for c in listed] == [("lab", address, "operator", True)], listed
+    assert json.loads(far.weir("status", "--json"))["listen"] == address
 
 
-def as_it_was(lab):
-    """Where the stream has other bytes under the same names, sizes and times."""
-    old, stream = lab.folder / "old", lab.folder / "stream"
-    shutil.copytree(stream, old)
-    for path in old.iterdir():
-        about = path.stat()
-        path.write_bytes(path.read_bytes().replace(b"hello", b"jello").replace(b"#", b"@"))
-        os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
-        assert path.stat().st_size == about.st_size
-    return [f"mount --bind {old} {stream}"]
+def files_of_the_platform_are_not_here(far):
+    code, _, complaint = far.ask("models", "export", "lab-1")
+    assert code == 1 and "elsewhere" in complaint and "run it there" in complaint, complaint
 
 
-def submit(lab):
-    lab.weir("submit", str(lab.pipeline))
-
-
-def told(lab):
-    """All that came of the pipeline, once it is over."""
-    events = [json.loads(line) for line in lab.weir("watch", "lab", "--json").splitlines()]
-    assert events[-1]["event"] == "pipeline_finished", events[-1]
+def a_person_works_as_at_home(far):
+    watching = far.begin("watch", "lab", "--json")  # before it is there: refused; so it is submitted first
+    watching.communicate(timeout=DEADLINE_S)
+    far.weir("submit", str(far.lab.pipeline))
+    watching = far.begin("watch", "lab", "--json")
+    far.stop()
+    far.serve()
+    printed, complaint = watching.communicate(timeout=DEADLINE_S)
+    events = [json.loads(line) for line in printed.splitlines()]
+    assert watching.returncode == 0, complaint
     assert_clean_audits(events)
-    return events
+    assert len([e for e in events if e["event"] == "model_stored"]) == 2, events
+    row = json.dumps(far.lab.records[0]) + "\n"
+    predicted = [json.loads(line) for line in far.weir("predict", "--json", said=row * 3).splitlines()]
+    assert len(predicted) == 3, predicted
+    far.weir("submit", str(far.lab.folder / "rows.yaml"))
+    rows = "".join(f"{1009843200 + i},{i % 2},note\n" for i in range(50))
+    await_that(lambda: any(d["dataset"] == "rows" for d in json.loads(far.weir("datasets", "--json"))["datasets"]))
+    assert json.loads(far.weir("push", "rows", "--json", said=rows))["samples"] == 50
 
 
-def expected(lab):
-    """The same, of a platform that does it all itself."""
-    return outcome(lab.run(lab.folder / "local").finish().events)
+def run_to_take_over(far, after):
+    """The directory of the next run that waits for somebody, and what its program finds in its environment."""
+    found = [path for path in far.lab.data_dir.glob("runs/*/env") if path.parent not in after]
+    if not found:
+        return None
+    variables = dict(line.split("=", 1) for line in found[0].read_text().splitlines() if line.startswith("WEIR_"))
+    return found[0].parent, variables
 
 
-def test_a_worker_that_sees_no_file_is_handed_all_and_makes_the_same_models_though_it_is_killed():
-    lab = Lab(samples=600, every=200, epochs=3)
-    wanted = expected(lab)
-    with platform(lab), working(lab, "rosa", *nothing(lab)) as rosa:
-        submit(lab)
-        rosa.await_row(lambda row: row["bytes_read"] > 0)
-        rosa.kill()
-        rosa.start()
-        assert outcome(told(lab)) == wanted
-        assert list((lab.folder / "scratch-rosa/fetched/rosa").glob("*.set")), "it has seen the sets of the platform"
-        rosa.end()
-    lab.remove()
+def train_by_hand(far, trainer, disturb, after):
+    folder, variables = await_that(lambda: run_to_take_over(far, after))
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("WEIR_")}
+    environment |= {"WEIR_KEY": str(trainer), "WEIR_RUN": variables["WEIR_RUN"], "WEIR_TOKEN": variables["WEIR_TOKEN"]}
+    loop = child.start(far.net.inside("trainer", binaries().parent / "tests/bin/slow_loop", 50), env=environment, cwd=folder,
+                       stderr=subprocess.PIPE, text=True)
+    disturb(loop)
+    _, complaint = loop.communicate(timeout=DEADLINE_S)
+    assert loop.returncode == 0, complaint
+    (folder / "over").touch()
+    return folder, variables["WEIR_TOKEN"]
 
 
-def test_a_worker_that_sees_the_files_reads_them_itself():
-    lab = Lab(samples=600, every=200, epochs=1, pipeline=REFERENCE)
-    wanted = expected(lab)
-    with platform(lab), working(lab, "rosa") as rosa:
-        submit(lab)
-        assert outcome(told(lab)) == wanted
-        assert rosa.row()["mismatches"] == 0, rosa.row()
-    lab.remove()
+def await_progress(far, samples):
+    def progress():
+        for pipeline in json.loads(far.weir("status", "--json"))["pipelines"]:
+            if pipeline["pipeline"] == "byhand" and (pipeline["progress"] or {}).get("samples", 0) >= samples:
+                return True
+        return False
+    await_that(progress)
 
 
-def test_old_bytes_of_a_shared_file_system_never_reach_a_trainer():
-    lab = Lab(samples=600, every=200, epochs=1, pipeline=REFERENCE)
-    wanted = expected(lab)
-    with platform(lab), working(lab, "rosa", *as_it_was(lab)) as rosa:
-        submit(lab)
-        assert outcome(told(lab)) == wanted
-        assert rosa.row()["mismatches"] > 0, rosa.row()
-        assert "shows old bytes" in lab.weir("workers")
-    lab.remove()
+def a_trainer_is_cut_off(far, trainer):
+    def each_way(loop):
+        for host in ("trainer", "platform"):
+            await_progress(far, 8)
+            with far.net.cut(host):
+                pause(CUT_S)
+
+    def stands_still(loop):
+        await_progress(far, 8)
+        program = int(subprocess.run(["pgrep", "-P", str(loop.pid)], capture_output=True, text=True).stdout or loop.pid)
+        os.kill(program, signal.SIGSTOP)
+        with far.net.cut("trainer", "platform"):
+            pause(CUT_S)
+        os.kill(program, signal.SIGCONT)
+
+    far.weir("submit", str(far.by_hand))
+    watching = far.begin("watch", "byhand", "--json")
+    tokens, done = [], []
+    for disturb in (each_way, stands_still):
+        folder, token = train_by_hand(far, trainer, disturb, done)
+        done.append(folder)
+        tokens.append(token)
+    printed, complaint = watching.communicate(timeout=DEADLINE_S)
+    assert watching.returncode == 0, complaint
+    events = [json.loads(line) for line in printed.splitlines()]
+    assert_clean_audits(events)
+    assert len([e for e in events if e["event"] == "training_finished"]) == 2, events
+    return tokens
 
 
-def test_an_erasure_is_in_force_while_a_worker_elsewhere_reads():
-    lab = Lab(samples=400, every=400, epochs=100, pipeline=PIPELINE.replace("retrain_now", "keep"))
-    with platform(lab), working(lab, "rosa", *nothing(lab)) as rosa:
-        submit(lab)
-        rosa.await_row(lambda row: row["bytes_read"] > 0)
-        asked = json.loads(lab.weir("erase", "request", "--subject", lab.records[10]["user"], "--json"))
-        await_force(lab, asked["erasure"])
-        (trained,) = [e for e in told(lab) if e["event"] == "training_finished"]
-        assert trained["audit"]["erased"] > 0, trained
-    lab.remove()
+def nothing_can_be_read(far, captured, passes, tokens):
+    secrets = [line.split('"')[1] for path in passes for line in path.read_text().splitlines() if line.startswith("secret")]
+    assert len(secrets) == len(passes), passes
+    told = [record[key] for record in far.lab.records for key in ("text", "user")] + ["[work, spam]", "tokenize_words"]
+    for file in captured:
+        wire = file.read_bytes()
+        assert b"CURVE" in wire, "nothing was captured"  # the greeting of each connection
+        for text in (*secrets, *tokens, *told):
+            assert text.encode() not in wire, f"{file.name}: {text!r} can be read"
 
 
-def test_a_worker_that_trainers_cannot_reach_is_leased_nothing_and_says_so():
-    lab = Lab(samples=200, every=200, epochs=1, pipeline=PIPELINE[:PIPELINE.index("evaluation:")])
-    with platform(lab), working(lab, "nat", options=["--advertise", "127.0.0.2"]) as nat:
-        submit(lab)
-        nat.await_row(lambda row: row["unreached"] and row["leases"] == 0)
-        assert "nat: a trainer cannot reach it" in lab.weir("workers")
-        await_that(lambda: "--advertise must name this host" in nat.log.read_text())
-        with working(lab, "rosa") as rosa:
-            told(lab)
-            assert rosa.row()["bytes_sent"] > 0 and nat.row()["bytes_sent"] == 0, (rosa.row(), nat.row())
-    lab.remove()
+def main():
+    namespaces.skip_without()
+    with namespaces.hosts("platform", "laptop", "trainer") as net:
+        far = Elsewhere(net)
+        far.serve()
+        operator, trainer = far.new_pass("operator", "rosa"), far.new_pass("trainer", "bench")
+        captured = [far.lab.folder / "laptop.wire", far.lab.folder / "trainer.wire"]
+        with net.captured("laptop", captured[0]), net.captured("trainer", captured[1]):
+            contexts_name_platforms(far, operator)
+            a_person_works_as_at_home(far)
+            files_of_the_platform_are_not_here(far)
+            tokens = a_trainer_is_cut_off(far, trainer)
+        nothing_can_be_read(far, captured, (operator, trainer), tokens)
+        far.stop()
+        far.lab.remove()
 
 
-def test_a_worker_of_another_name_than_its_key_is_refused_in_words():
-    lab = Lab(samples=100, every=100, epochs=1)
-    with platform(lab):
-        key = pass_of(lab, "rosa")
-        with working(lab, "worker-1", key=key, options=["--log-level", "debug"]) as other, \
-                working(lab, "rosa-7", key=key) as array:
-            array.await_row(lambda row: True)
-            await_that(lambda: "has the key of 'rosa': expected --name rosa" in other.log.read_text(), other.log.read_text)
-            assert other.row() is None
-    lab.remove()
-
-
-if __name__ == "__main__":
-    if subprocess.run([*NAMESPACE, "true"], capture_output=True).returncode != 0:
-        sys.exit(SKIPPED)
-    run_tests(globals(), wanted=sys.argv[1:])
+main()

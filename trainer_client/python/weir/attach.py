@@ -19,16 +19,21 @@ from weir.session import STANDS_IN, Task, task
 LOOK_S = 0.1
 
 
-def attach(data_dir: str = ".weir/default", *, timeout: float | None = None) -> Task:
+def attach(data_dir: str = ".weir/default", *, key: str | None = None, timeout: float | None = None) -> Task:
     """Wait for a run that waits to be taken over, at most `timeout` seconds (None: for ever), and take it over.
 
     The process goes to the directory of the run, as a program of the platform begins there. Raise Timeout when there is none.
+    `key` is the file of a pass where the platform is on another host (default: what WEIR_KEY names, else it is on this
+    one); its data directory is on a file system that both have, at the same path.
     """
-    found = _enter(data_dir, timeout)
-    return task(run=found["run"], socket_dir=found["socket_dir"])
+    if key is not None:
+        os.environ["WEIR_KEY"] = key
+    return task(run=_enter(data_dir, timeout)["run"])
 
 
 def _enter(data_dir: str, timeout: float | None) -> dict[str, Any]:
+    if "WEIR_KEY" in os.environ:
+        os.environ["WEIR_KEY"] = os.path.abspath(os.environ["WEIR_KEY"])  # it goes to another directory below
     end = None if timeout is None else time.monotonic() + timeout
     while True:
         waiting = Path(data_dir).glob(f"runs/*/{STANDS_IN}")
@@ -38,7 +43,8 @@ def _enter(data_dir: str, timeout: float | None) -> dict[str, Any]:
                 os.chdir(path.parent)
             except FileNotFoundError:
                 continue  # it is over
-            os.environ["WEIR_SOCKET_DIR"] = found["socket_dir"]
+            if "WEIR_KEY" not in os.environ:
+                os.environ["WEIR_SOCKET_DIR"] = found["socket_dir"]
             os.environ["WEIR_RUN"] = str(found["run"])
             os.environ["WEIR_TOKEN"] = found["token"]
             os.environ["WEIR_ATTENDED"] = "1"  # training.patience is with programs, not with people
