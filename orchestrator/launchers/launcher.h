@@ -61,10 +61,12 @@ struct launcher {
     enum weir_status (*init)(void *state, const struct launcher_context *context,
                              struct weir_error *err);
     /* Required. Takes on all members or none, and keeps each as its `restart` and `exited` ask, or says that it is LOST
-     * when it ends; list() says what becomes of them. After a failure nothing of the group is there, or ever comes: the next attempt has another name.
-     * EXISTS when the group, or a process of one of the names, is there: nothing is started twice.
+     * when it ends; list() says what becomes of them. After a failure nothing of the group is there, or ever comes: the
+     * next attempt has another name.
+     * EXISTS when the group, or a process of one of the names, is there: nothing is started twice. The name of a
+     * process that is over is free.
      * LIMIT when there is not room enough for the group, ever or now, UNSUPPORTED for what it cannot see to; what is
-     * not known at once is REFUSED later. The name of a process that is over is free. */
+     * not known at once is REFUSED later. */
     enum weir_status (*start)(void *state, const struct launcher_group *group,
                               struct weir_error *err);
     /* Required. Takes up a group that an earlier process has committed and may have started, or not. Starts nothing.

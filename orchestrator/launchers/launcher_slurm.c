@@ -9,13 +9,9 @@
 #include "core/base/lines.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
-#include "orchestrator/launchers/slurm_jobs.h"
-#include "orchestrator/launchers/slurm_script.h"
+#include "orchestrator/launchers/slurm_folder.h"
 #include "orchestrator/processes/spawn.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -31,7 +27,6 @@ enum {
     LEAVE_MS = 20000,   /* for all to be ended when the platform stops */
     LEAVE_GRACE_MS = 5000,
     ARGUMENTS_MAX = 48 + SLURM_TARGETS_MAX,
-    MEMBERS_BYTES_MAX = 1 << 16,
     LINE_MAX_BYTES = 300,
 };
 static const size_t ANSWER_BYTES_MAX = 16 << 20;
@@ -51,8 +46,7 @@ struct slurm_options {
 struct slurm {
     struct launcher_context context;
     struct slurm_options options;
-    char *directory; /* of the folders of groups */
-    char *log_dir;
+    struct slurm_folders folders;
     char *answer;   /* file that commands print to */
     char *programs; /* folder of sbatch */
     char *env[5];
@@ -72,112 +66,6 @@ static void turn(void *owner);
 static int64_t now_of(const struct slurm *slurm)
 {
     return weir_loop_now_ms(slurm->context.loop);
-}
-
-static char *folder_of(const struct slurm *slurm, const char *group)
-{
-    return weir_format("%s/%s", slurm->directory, group);
-}
-
-static char *file_of(const struct slurm *slurm, const char *group, const char *file)
-{
-    return weir_format("%s/%s/%s", slurm->directory, group, file);
-}
-
-/* ---- the folder of a group ---- */
-
-static enum weir_status write_script(const struct slurm *slurm, const struct launcher_group *group,
-                                     struct weir_error *err)
-{
-    WEIR_AUTO_FREE char *folder = folder_of(slurm, group->name);
-    WEIR_AUTO_FREE char *path = file_of(slurm, group->name, "script");
-    WEIR_AUTO_BUF text = {0};
-    const struct slurm_script script = {group, folder, slurm->log_dir};
-    slurm_script_write(&script, &text);
-    return weir_file_write_unsynced(path, weir_buf_view(&text), err);
-}
-
-/* The names of a group by their places in the array, for whoever adopts it. */
-static enum weir_status write_members(const struct slurm *slurm, const struct launcher_group *group,
-                                      struct weir_error *err)
-{
-    WEIR_AUTO_FREE char *path = file_of(slurm, group->name, "members");
-    WEIR_AUTO_BUF text = {0};
-    for (size_t i = 0; i < group->count; i++)
-        weir_buf_printf(&text, "%s\n", group->members[i].name);
-    return weir_file_write_unsynced(path, weir_buf_view(&text), err);
-}
-
-static bool is_ours(const char *variable)
-{
-    for (char **own = environ; *own != NULL; own++)
-        if (strcmp(*own, variable) == 0)
-            return true;
-    return false;
-}
-
-static enum weir_status write_private(const char *path, struct weir_bytes text,
-                                      struct weir_error *err)
-{
-    WEIR_AUTO_FD int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    return fd >= 0 && weir_write_all(fd, text)
-               ? WEIR_OK
-               : weir_fail(err, WEIR_IO, "cannot write %s: %s", path, strerror(errno));
-}
-
-/* Variables of a member that this process does not have itself, as a file that the script reads: they may hold a token,
- * and Slurm keeps neither the file nor the environment of a job. GPUs are given out by Slurm. */
-static enum weir_status write_environment(const struct slurm *slurm,
-                                          const struct launcher_group *group, size_t index,
-                                          struct weir_error *err)
-{
-    static const char VISIBLE[] = "CUDA_VISIBLE_DEVICES=";
-    WEIR_AUTO_FREE char *path = weir_format("%s/%s/env-%zu", slurm->directory, group->name, index);
-    WEIR_AUTO_BUF text = {0};
-    for (char *const *variable = group->members[index].env; variable != NULL && *variable != NULL;
-         variable++)
-        if (!is_ours(*variable) && strncmp(*variable, VISIBLE, sizeof(VISIBLE) - 1) != 0)
-            slurm_script_export(*variable, &text);
-    return text.size > 0 ? write_private(path, weir_buf_view(&text), err) : WEIR_OK;
-}
-
-static enum weir_status write_folder(const struct slurm *slurm, const struct launcher_group *group,
-                                     struct weir_error *err)
-{
-    WEIR_AUTO_FREE char *folder = folder_of(slurm, group->name);
-    enum weir_status status = weir_make_directories(folder, 0700, err);
-    if (status == WEIR_OK)
-        status = write_members(slurm, group, err);
-    for (size_t i = 0; status == WEIR_OK && i < group->count; i++)
-        status = write_environment(slurm, group, i, err);
-    return status == WEIR_OK ? write_script(slurm, group, err) : status;
-}
-
-/* What a job that begins later finds no more ends it. */
-static void drop_folder(void *owner, const struct slurm_group *group)
-{
-    const struct slurm *slurm = owner;
-    WEIR_AUTO_FREE char *folder = folder_of(slurm, group->name);
-    struct weir_error err;
-    if (weir_remove_tree(folder, &err) != WEIR_OK)
-        weir_log(WEIR_LOG_WARN, "a folder of Slurm's jobs stays", "error=\"%s\"", err.text);
-}
-
-/* Removes folders of this platform's that are no group's. */
-static void sweep_folders(struct slurm *slurm)
-{
-    DIR *directory = opendir(slurm->directory);
-    size_t size = strlen(slurm->jobs.prefix);
-    for (const struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;) {
-        WEIR_AUTO_FREE char *folder = folder_of(slurm, entry->d_name);
-        bool is_ours = size > 0 && strncmp(entry->d_name, slurm->jobs.prefix, size) == 0;
-        if (is_ours && !slurm_jobs_has(&slurm->jobs, entry->d_name))
-            weir_ignore(
-                weir_remove_tree(folder, NULL)); /* it is looked for at the next start again */
-    }
-    if (directory != NULL)
-        (void)closedir(directory);
-    slurm->is_swept = true;
 }
 
 /* ---- commands ---- */
@@ -275,7 +163,7 @@ static enum weir_status run_sbatch(struct slurm *slurm, const struct slurm_group
                                    struct weir_error *err)
 {
     const struct slurm_options *options = &slurm->options;
-    WEIR_AUTO_FREE char *folder = folder_of(slurm, group->name);
+    WEIR_AUTO_FREE char *folder = orchestrator_slurm_folder(&slurm->folders, group->name);
     struct command command = {{NULL}, 0};
     add(&command, "");
     add(&command, "--parsable");
@@ -357,9 +245,10 @@ static void on_squeue(struct slurm *slurm, struct weir_bytes text)
     size_t count = 0, capacity = 0, size;
     for (; (size = weir_line(text)) > 0; text.at += size, text.size -= size) {
         sights = weir_grow(sights, count, &capacity, sizeof(*sights));
-        count += slurm_sight_read(weir_chomp(weir_bytes(text.at, size)), &sights[count]);
+        count +=
+            orchestrator_slurm_sight_read(weir_chomp(weir_bytes(text.at, size)), &sights[count]);
     }
-    slurm_jobs_seen(&slurm->jobs, sights, count, now_of(slurm));
+    orchestrator_slurm_jobs_seen(&slurm->jobs, sights, count, now_of(slurm));
     free(sights);
 }
 
@@ -378,14 +267,14 @@ static void on_answer(struct slurm *slurm, const struct slurm_order *order, bool
     switch (order->kind) {
     case SLURM_SUBMIT:
         if (is_done)
-            (void)slurm_job_read(weir_buf_view(text), &job); /* 0: squeue will tell */
+            (void)orchestrator_slurm_job_read(weir_buf_view(text), &job); /* 0: squeue will tell */
         (void)weir_fault("slurm.submitted");
         weir_log(job != 0 ? WEIR_LOG_INFO : WEIR_LOG_WARN,
                  job != 0 ? "handed to Slurm" : "Slurm does not take it",
                  "group=%s job=%" PRIu64 "%s%s", slurm->submitting, job,
                  job != 0 ? "" : " because=", line);
-        slurm_jobs_submitted(&slurm->jobs, slurm->submitting, job, is_done ? "" : line,
-                             now_of(slurm));
+        orchestrator_slurm_jobs_submitted(&slurm->jobs, slurm->submitting, job, is_done ? "" : line,
+                                          now_of(slurm));
         return;
     case SLURM_LOOK:
         if (!is_done) {
@@ -395,12 +284,13 @@ static void on_answer(struct slurm *slurm, const struct slurm_order *order, bool
         slurm->is_unheard = false;
         on_squeue(slurm, weir_buf_view(text));
         if (!slurm->is_swept)
-            sweep_folders(slurm);
+            orchestrator_slurm_folder_sweep(&slurm->folders, &slurm->jobs);
+        slurm->is_swept = true;
         return;
     case SLURM_SIGNAL:
     case SLURM_CANCEL:
         if (!is_done)
-            slurm_jobs_undone(&slurm->jobs);
+            orchestrator_slurm_jobs_undone(&slurm->jobs);
         return;
     case SLURM_WAIT:
         break;
@@ -416,8 +306,8 @@ static void on_command_exit(void *owner, const struct orchestrator_child_exit *e
     WEIR_AUTO_BUF text = {0};
     bool is_read = weir_file_read(slurm->answer, ANSWER_BYTES_MAX, &text, NULL) == WEIR_OK;
     bool is_done = ended->wait_status == 0 && is_read;
-    slurm_complaint(is_done ? weir_bytes_of("") : weir_buf_view(&text), complaint,
-                    sizeof(complaint));
+    orchestrator_slurm_complaint(is_done ? weir_bytes_of("") : weir_buf_view(&text), complaint,
+                                 sizeof(complaint));
     slurm->order.kind = SLURM_WAIT;
     weir_loop_cancel(slurm->context.loop, slurm->command_timer);
     slurm->command_timer = 0;
@@ -435,15 +325,6 @@ static void on_command_time(void *owner)
 
 /* ---- ends ---- */
 
-static bool read_exit(const struct slurm *slurm, const struct slurm_group *group, size_t index,
-                      struct slurm_exit *ret_exit)
-{
-    WEIR_AUTO_FREE char *path = weir_format("%s/%s/exit-%zu", slurm->directory, group->name, index);
-    WEIR_AUTO_BUF text = {0};
-    return weir_file_read(path, LINE_MAX_BYTES, &text, NULL) == WEIR_OK &&
-           slurm_exit_read(weir_buf_view(&text), ret_exit);
-}
-
 /* Puts what the process itself has left in the place of what Slurm says, where that says less. */
 static void explain(struct slurm_task *task, const struct slurm_exit *ended, const char *line)
 {
@@ -451,7 +332,7 @@ static void explain(struct slurm_task *task, const struct slurm_exit *ended, con
     bool is_known = task->state == LAUNCHER_ENDED || task->state == LAUNCHER_LOST;
     if (!is_known || task->is_stopping || ended->was_asked)
         return;
-    orchestrator_wait_status_text(slurm_exit_status(ended), how, sizeof(how));
+    orchestrator_wait_status_text(orchestrator_slurm_exit_status(ended), how, sizeof(how));
     (void)snprintf(task->reason, sizeof(task->reason), "%s on %s%s%.80s", how, ended->host,
                    line[0] != '\0' ? ": " : "", line);
 }
@@ -461,8 +342,8 @@ static void tell_end(const struct slurm *slurm, const struct slurm_group *group,
     struct slurm_task *task = &group->tasks[index];
     struct slurm_exit ended = {.code = 0};
     char line[LINE_MAX_BYTES] = "";
-    WEIR_AUTO_FREE char *log = weir_format("%s/%s.log", slurm->log_dir, task->name);
-    bool is_recorded = read_exit(slurm, group, index, &ended);
+    WEIR_AUTO_FREE char *log = weir_format("%s/%s.log", slurm->folders.log_dir, task->name);
+    bool is_recorded = orchestrator_slurm_folder_exit(&slurm->folders, group->name, index, &ended);
     if (is_recorded && ended.code != 0)
         orchestrator_log_last_line(log, line, sizeof(line));
     if (is_recorded)
@@ -475,7 +356,7 @@ static void tell_end(const struct slurm *slurm, const struct slurm_group *group,
     const struct orchestrator_child_exit told = {
         .name = task->name,
         .wait_status = task->state == LAUNCHER_REFUSED ? -1
-                       : is_recorded                   ? slurm_exit_status(&ended)
+                       : is_recorded                   ? orchestrator_slurm_exit_status(&ended)
                                                        : SIGKILL,
         .last_line = line,
         .why = is_recorded && !is_strange ? NULL : task->reason,
@@ -503,13 +384,19 @@ static void bound_logs(const struct slurm *slurm)
             if (group->tasks[j].name == NULL)
                 continue;
             WEIR_AUTO_FREE char *log =
-                weir_format("%s/%s.log", slurm->log_dir, group->tasks[j].name);
+                weir_format("%s/%s.log", slurm->folders.log_dir, group->tasks[j].name);
             orchestrator_log_bound(log, LOG_BYTES_MAX);
         }
     }
 }
 
 /* ---- turns ---- */
+
+static void drop_folder(void *owner, const struct slurm_group *group)
+{
+    const struct slurm *slurm = owner;
+    orchestrator_slurm_folder_drop(&slurm->folders, group->name);
+}
 
 static void finish_leaving(void *owner)
 {
@@ -525,7 +412,7 @@ static void finish_leaving(void *owner)
 static void begin_order(struct slurm *slurm)
 {
     struct weir_error err;
-    slurm->order = slurm_jobs_next(&slurm->jobs, now_of(slurm));
+    slurm->order = orchestrator_slurm_jobs_next(&slurm->jobs, now_of(slurm));
     if (slurm->order.kind == SLURM_WAIT)
         return;
     if (slurm->order.kind == SLURM_LOOK)
@@ -546,7 +433,7 @@ static void turn(void *owner)
 {
     struct slurm *slurm = owner;
     tell_ends(slurm);
-    slurm_jobs_clean(&slurm->jobs, now_of(slurm), drop_folder, slurm);
+    orchestrator_slurm_jobs_clean(&slurm->jobs, now_of(slurm), drop_folder, slurm);
     if (slurm->done != NULL && slurm->jobs.count == 0 && slurm->order.kind == SLURM_WAIT)
         finish_leaving(slurm);
     else if (slurm->order.kind == SLURM_WAIT && now_of(slurm) >= slurm->not_before_ms)
@@ -591,16 +478,16 @@ static enum weir_status init(void *state, const struct launcher_context *context
     slurm->context = *context;
     slurm->options =
         context->options != NULL ? *(const struct slurm_options *)context->options : NONE;
-    slurm->directory = slurm->options.directory != NULL
-                           ? weir_strdup(slurm->options.directory)
-                           : weir_format("%s/slurm", context->data_dir);
-    slurm->log_dir = weir_format("%s/log", context->data_dir);
-    slurm->answer = weir_format("%s/answer", slurm->directory);
+    slurm->folders.directory = slurm->options.directory != NULL
+                                   ? weir_strdup(slurm->options.directory)
+                                   : weir_format("%s/slurm", context->data_dir);
+    slurm->folders.log_dir = weir_format("%s/log", context->data_dir);
+    slurm->answer = weir_format("%s/answer", slurm->folders.directory);
     enum weir_status status = find_programs(slurm, err);
     if (status == WEIR_OK)
-        status = weir_make_directories(slurm->directory, 0700, err);
+        status = weir_make_directories(slurm->folders.directory, 0700, err);
     if (status == WEIR_OK)
-        status = weir_make_directories(slurm->log_dir, 0700, err);
+        status = weir_make_directories(slurm->folders.log_dir, 0700, err);
     if (status != WEIR_OK)
         return status;
     choose_environment(slurm);
@@ -614,13 +501,13 @@ static enum weir_status start(void *state, const struct launcher_group *group,
     struct slurm *slurm = state;
     if (slurm->done != NULL)
         return weir_fail(err, WEIR_UNAVAILABLE, "%s: everything is being stopped", group->name);
-    enum weir_status status = slurm_jobs_check(&slurm->jobs, group, err);
+    enum weir_status status = orchestrator_slurm_jobs_check(&slurm->jobs, group, err);
     if (status == WEIR_OK)
-        status = write_folder(slurm, group, err);
+        status = orchestrator_slurm_folder_write(&slurm->folders, group, err);
     if (status != WEIR_OK)
         return status;
     (void)weir_fault("slurm.committed"); /* only death can come between */
-    slurm_jobs_add(&slurm->jobs, group, false);
+    orchestrator_slurm_jobs_add(&slurm->jobs, group, false);
     return WEIR_OK;
 }
 
@@ -638,12 +525,12 @@ static enum weir_status adopt(void *state, const struct launcher_group *group,
                               struct weir_error *err)
 {
     struct slurm *slurm = state;
-    WEIR_AUTO_FREE char *path = file_of(slurm, group->name, "members");
     WEIR_AUTO_BUF text = {0};
-    enum weir_status status = slurm_jobs_check(&slurm->jobs, group, err);
+    enum weir_status status = orchestrator_slurm_jobs_check(&slurm->jobs, group, err);
     if (status == WEIR_EXISTS)
         return WEIR_OK;
-    if (status == WEIR_OK && weir_file_read(path, MEMBERS_BYTES_MAX, &text, NULL) != WEIR_OK)
+    if (status == WEIR_OK &&
+        orchestrator_slurm_folder_members(&slurm->folders, group->name, &text, err) != WEIR_OK)
         status = weir_fail(err, WEIR_NOT_FOUND, "it had not been handed to Slurm yet");
     if (status != WEIR_OK)
         return status;
@@ -659,7 +546,7 @@ static enum weir_status adopt(void *state, const struct launcher_group *group,
     }
     whole.members = members;
     whole.count = count;
-    slurm_jobs_add(&slurm->jobs, &whole, true);
+    orchestrator_slurm_jobs_add(&slurm->jobs, &whole, true);
     free(members);
     return WEIR_OK;
 }
@@ -667,7 +554,7 @@ static enum weir_status adopt(void *state, const struct launcher_group *group,
 static void stop(void *state, const char *name, int64_t grace_ms)
 {
     struct slurm *slurm = state;
-    slurm_jobs_stop(&slurm->jobs, name, now_of(slurm) + grace_ms);
+    orchestrator_slurm_jobs_stop(&slurm->jobs, name, now_of(slurm) + grace_ms);
 }
 
 static size_t list(const void *state, struct launcher_process *processes, size_t max)
@@ -698,7 +585,7 @@ static enum weir_status rename_process(void *state, const char *from, const char
                                        struct weir_error *err)
 {
     struct slurm *slurm = state;
-    return slurm_jobs_rename(&slurm->jobs, from, to, err);
+    return orchestrator_slurm_jobs_rename(&slurm->jobs, from, to, err);
 }
 
 static void leave(void *state, weir_loop_timer_fn *done, void *owner)
@@ -706,7 +593,7 @@ static void leave(void *state, weir_loop_timer_fn *done, void *owner)
     struct slurm *slurm = state;
     slurm->done = done;
     slurm->done_owner = owner;
-    slurm_jobs_stop_all(&slurm->jobs, now_of(slurm) + LEAVE_GRACE_MS);
+    orchestrator_slurm_jobs_stop_all(&slurm->jobs, now_of(slurm) + LEAVE_GRACE_MS);
     slurm->leave_timer = weir_loop_timer(slurm->context.loop, LEAVE_MS, 0, finish_leaving, slurm);
 }
 
@@ -716,14 +603,14 @@ static void fini(void *state)
     weir_loop_cancel(slurm->context.loop, slurm->timer);
     weir_loop_cancel(slurm->context.loop, slurm->command_timer);
     weir_loop_cancel(slurm->context.loop, slurm->leave_timer);
-    slurm_jobs_fini(&slurm->jobs);
+    orchestrator_slurm_jobs_fini(&slurm->jobs);
     for (size_t i = 0; i < WEIR_COUNT(slurm->env); i++)
         free(slurm->env[i]);
     free(slurm->submitting);
     free(slurm->programs);
     free(slurm->answer);
-    free(slurm->log_dir);
-    free(slurm->directory);
+    free(slurm->folders.log_dir);
+    free(slurm->folders.directory);
 }
 
 static const struct cfg_key OPTIONS[] = {

@@ -12,8 +12,8 @@ struct launching {
     void *options[LAUNCHERS_MAX]; /* owned, by the launchers' places in the registry; NULL: none */
 };
 
-/* `launcher` is a name for both or a mapping, NULL: local; `root` has the sections of the launchers' names. INVALID with
- * file:line:column. */
+/* `launcher` is a name for both or a mapping, NULL: local; `root` has the sections of the launchers' names. INVALID
+ * with file:line:column. */
 enum weir_status orchestrator_launching_read(const struct weir_yaml_node *launcher,
                                              const struct weir_yaml_node *root,
                                              struct launching *ret_launching,

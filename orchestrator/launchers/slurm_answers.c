@@ -124,7 +124,7 @@ static void judge(const char *word, const char *reason, struct slurm_sight *sigh
                    has_reason ? reason : "");
 }
 
-bool slurm_sight_read(struct weir_bytes line, struct slurm_sight *ret_sight)
+bool orchestrator_slurm_sight_read(struct weir_bytes line, struct slurm_sight *ret_sight)
 {
     struct slurm_sight sight = {.index = SLURM_NO_INDEX};
     char name[SLURM_NAME_SIZE + 1], job[24], index[24], state[32], reason[128];
@@ -145,7 +145,7 @@ bool slurm_sight_read(struct weir_bytes line, struct slurm_sight *ret_sight)
     return true;
 }
 
-bool slurm_job_read(struct weir_bytes text, uint64_t *ret_job)
+bool orchestrator_slurm_job_read(struct weir_bytes text, uint64_t *ret_job)
 {
     while (text.size > 0) {
         const uint8_t *end = memchr(text.at, '\n', text.size);
@@ -162,7 +162,7 @@ bool slurm_job_read(struct weir_bytes text, uint64_t *ret_job)
     return false;
 }
 
-bool slurm_is_passing(const char *complaint)
+bool orchestrator_slurm_is_passing(const char *complaint)
 {
     for (size_t i = 0; i < WEIR_COUNT(PASSING); i++)
         if (strstr(complaint, PASSING[i]) != NULL)
@@ -183,7 +183,7 @@ static struct weir_bytes bare(struct weir_bytes line)
     return line;
 }
 
-void slurm_complaint(struct weir_bytes text, char *complaint, size_t size)
+void orchestrator_slurm_complaint(struct weir_bytes text, char *complaint, size_t size)
 {
     size_t used = 0;
     complaint[0] = '\0';

@@ -1,5 +1,5 @@
-/* Reads what squeue and sbatch print, in formats that we choose, and says what it means: states of a job (squeue(1), JOB
- * STATE CODES), reasons why one waits, complaints of sbatch. Pure. */
+/* Reads what squeue and sbatch print, in formats of our choice, and says what it means: states of a job (squeue(1), JOB
+ * STATE CODES), reasons why one waits (JOB REASON CODES), complaints of sbatch. Pure. */
 #ifndef ORCHESTRATOR_LAUNCHERS_SLURM_ANSWERS_H
 #define ORCHESTRATOR_LAUNCHERS_SLURM_ANSWERS_H
 
@@ -24,14 +24,14 @@ struct slurm_sight {
 };
 
 /* False: it is no such line, or of a name that is too long for ours. */
-bool slurm_sight_read(struct weir_bytes line, struct slurm_sight *ret_sight);
+bool orchestrator_slurm_sight_read(struct weir_bytes line, struct slurm_sight *ret_sight);
 
 /* Reads what `sbatch --parsable` prints, NUMBER or NUMBER;CLUSTER, on a line of its own. */
-bool slurm_job_read(struct weir_bytes text, uint64_t *ret_job);
+bool orchestrator_slurm_job_read(struct weir_bytes text, uint64_t *ret_job);
 
 /* True for a complaint that says nothing about the job: slurmctld cannot be reached, or is too busy. */
-bool slurm_is_passing(const char *complaint);
-/* What a program has complained of, its lines in one, without what all of them begin with; cut to fit. */
-void slurm_complaint(struct weir_bytes text, char *complaint, size_t size);
+bool orchestrator_slurm_is_passing(const char *complaint);
+/* Joins the lines in which a program complains, without what all of them begin with; cut to fit. */
+void orchestrator_slurm_complaint(struct weir_bytes text, char *complaint, size_t size);
 
 #endif

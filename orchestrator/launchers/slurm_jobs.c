@@ -45,20 +45,21 @@ static void group_free(struct slurm_group *group)
     free(group);
 }
 
-void slurm_jobs_fini(struct slurm_jobs *jobs)
+void orchestrator_slurm_jobs_fini(struct slurm_jobs *jobs)
 {
     for (size_t i = 0; i < jobs->count; i++)
         group_free(jobs->groups[i]);
     free(jobs->groups);
 }
 
-bool slurm_jobs_has(const struct slurm_jobs *jobs, const char *group)
+bool orchestrator_slurm_jobs_has(const struct slurm_jobs *jobs, const char *group)
 {
     return find_group(jobs, group) != NULL;
 }
 
-enum weir_status slurm_jobs_check(const struct slurm_jobs *jobs, const struct launcher_group *group,
-                                  struct weir_error *err)
+enum weir_status orchestrator_slurm_jobs_check(const struct slurm_jobs *jobs,
+                                               const struct launcher_group *group,
+                                               struct weir_error *err)
 {
     if (strlen(group->name) >= SLURM_NAME_SIZE)
         return weir_fail(err, WEIR_LIMIT, "%s: a name of at most %d bytes is expected", group->name,
@@ -97,7 +98,8 @@ static void add_task(const struct slurm_jobs *jobs, struct slurm_task *task,
     };
 }
 
-void slurm_jobs_add(struct slurm_jobs *jobs, const struct launcher_group *wanted, bool is_adopted)
+void orchestrator_slurm_jobs_add(struct slurm_jobs *jobs, const struct launcher_group *wanted,
+                                 bool is_adopted)
 {
     struct slurm_group *group = weir_calloc(1, sizeof(*group));
     *group = (struct slurm_group){
@@ -131,7 +133,7 @@ static void end_task(struct slurm_task *task, enum launcher_state state, const c
         (void)snprintf(task->reason, sizeof(task->reason), "%s", reason);
 }
 
-void slurm_jobs_stop(struct slurm_jobs *jobs, const char *name, int64_t kill_ms)
+void orchestrator_slurm_jobs_stop(struct slurm_jobs *jobs, const char *name, int64_t kill_ms)
 {
     struct slurm_task *task = find_task(jobs, name);
     if (task == NULL)
@@ -146,8 +148,8 @@ void slurm_jobs_stop(struct slurm_jobs *jobs, const char *name, int64_t kill_ms)
     }
 }
 
-enum weir_status slurm_jobs_rename(struct slurm_jobs *jobs, const char *from, const char *to,
-                                   struct weir_error *err)
+enum weir_status orchestrator_slurm_jobs_rename(struct slurm_jobs *jobs, const char *from,
+                                                const char *to, struct weir_error *err)
 {
     struct slurm_task *task = find_task(jobs, from), *other = find_task(jobs, to);
     if (task == NULL || task->state != LAUNCHER_RUNNING || task->is_stopping)
@@ -161,12 +163,12 @@ enum weir_status slurm_jobs_rename(struct slurm_jobs *jobs, const char *from, co
     return WEIR_OK;
 }
 
-void slurm_jobs_stop_all(struct slurm_jobs *jobs, int64_t kill_ms)
+void orchestrator_slurm_jobs_stop_all(struct slurm_jobs *jobs, int64_t kill_ms)
 {
     for (size_t i = 0; i < jobs->count; i++)
         for (size_t j = 0; j < jobs->groups[i]->count; j++)
             if (jobs->groups[i]->tasks[j].name != NULL)
-                slurm_jobs_stop(jobs, jobs->groups[i]->tasks[j].name, kill_ms);
+                orchestrator_slurm_jobs_stop(jobs, jobs->groups[i]->tasks[j].name, kill_ms);
 }
 
 /* ---- the next command ---- */
@@ -180,7 +182,7 @@ static void add_target(struct slurm_order *order, const struct slurm_group *grou
         (void)snprintf(target, SLURM_TARGET_SIZE, "%" PRIu64 "_%zu", group->job, index);
 }
 
-/* What scancel is to do to a task now: SLURM_WAIT: nothing. */
+/* Returns the order to scancel that is due for a task, or SLURM_WAIT. */
 static enum slurm_order_kind due(const struct slurm_group *group, const struct slurm_task *task,
                                  int64_t now_ms)
 {
@@ -265,7 +267,7 @@ static bool is_look_due(const struct slurm_jobs *jobs, int64_t now_ms)
     return now_ms - jobs->looked_ms >= pause_ms;
 }
 
-struct slurm_order slurm_jobs_next(struct slurm_jobs *jobs, int64_t now_ms)
+struct slurm_order orchestrator_slurm_jobs_next(struct slurm_jobs *jobs, int64_t now_ms)
 {
     struct slurm_order order = {.kind = jobs->count > 0 && jobs->looked_ms == 0 ? SLURM_LOOK
                                                                                 : SLURM_WAIT};
@@ -297,7 +299,7 @@ struct slurm_order slurm_jobs_next(struct slurm_jobs *jobs, int64_t now_ms)
 
 /* ---- answers ---- */
 
-void slurm_jobs_undone(struct slurm_jobs *jobs)
+void orchestrator_slurm_jobs_undone(struct slurm_jobs *jobs)
 {
     for (size_t i = 0; i < jobs->count; i++)
         for (size_t j = 0; j < jobs->groups[i]->count; j++) {
@@ -307,8 +309,8 @@ void slurm_jobs_undone(struct slurm_jobs *jobs)
     jobs->looked_ms = 0;
 }
 
-void slurm_jobs_submitted(struct slurm_jobs *jobs, const char *name, uint64_t job,
-                          const char *complaint, int64_t now_ms)
+void orchestrator_slurm_jobs_submitted(struct slurm_jobs *jobs, const char *name, uint64_t job,
+                                       const char *complaint, int64_t now_ms)
 {
     struct slurm_group *group = find_group(jobs, name);
     if (group == NULL)
@@ -334,7 +336,7 @@ static void retry_or_end(struct slurm_group *group, int64_t now_ms)
     char reason[SLURM_REASON_SIZE];
     if (group->is_adopted) {
         end_all(group, LAUNCHER_LOST, "Slurm knows nothing of it", now_ms);
-    } else if (group->complaint[0] == '\0' || slurm_is_passing(group->complaint)) {
+    } else if (group->complaint[0] == '\0' || orchestrator_slurm_is_passing(group->complaint)) {
         group->stage = SLURM_NEW;
         group->submit_ms = now_ms + group->pause_ms;
         group->pause_ms *= 2;
@@ -426,8 +428,8 @@ static void look_for_orphan(struct slurm_jobs *jobs, const struct slurm_sight *s
                        sight->index);
 }
 
-void slurm_jobs_seen(struct slurm_jobs *jobs, const struct slurm_sight *sights, size_t count,
-                     int64_t now_ms)
+void orchestrator_slurm_jobs_seen(struct slurm_jobs *jobs, const struct slurm_sight *sights,
+                                  size_t count, int64_t now_ms)
 {
     for (size_t i = 0; i < jobs->count; i++) {
         struct slurm_group *group = jobs->groups[i];
@@ -450,8 +452,9 @@ static bool is_left(const struct slurm_group *group)
     return group->stage == SLURM_SUBMITTING;
 }
 
-void slurm_jobs_clean(struct slurm_jobs *jobs, int64_t now_ms,
-                      void (*drop)(void *owner, const struct slurm_group *group), void *owner)
+void orchestrator_slurm_jobs_clean(struct slurm_jobs *jobs, int64_t now_ms,
+                                   void (*drop)(void *owner, const struct slurm_group *group),
+                                   void *owner)
 {
     size_t kept = 0;
     for (size_t i = 0; i < jobs->count; i++) {

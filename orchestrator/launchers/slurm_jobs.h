@@ -1,7 +1,8 @@
-/* The groups that Slurm runs, and which command is next: a table without a clock, process or file. Workers are an array,
- * a task each; a gang is one job. A group is submitted under a name that was committed before, and a second time only
- * when squeue has been heard since and knows no job of that name: so there are never two, and a job whose number was not
- * heard is found. A job of this platform's that nobody here knows is cancelled; no other is ever named in a command. */
+/* The groups that Slurm runs, and which command is next: a table without a clock, process or file. Workers are an
+ * array, a task each; a gang is one job. A group is submitted under a name that was committed before, and a second
+ * time only when squeue was heard since and knows no job of that name: so there are never two, and a job whose number
+ * was not heard is found. A job of this platform's that nobody here knows is cancelled; no other is ever named in a
+ * command. */
 #ifndef ORCHESTRATOR_LAUNCHERS_SLURM_JOBS_H
 #define ORCHESTRATOR_LAUNCHERS_SLURM_JOBS_H
 
@@ -75,33 +76,37 @@ struct slurm_order {
     size_t count;
 };
 
-void slurm_jobs_fini(struct slurm_jobs *jobs);
+void orchestrator_slurm_jobs_fini(struct slurm_jobs *jobs);
 /* EXISTS: the group, or a process of one of the names, is there. */
-enum weir_status slurm_jobs_check(const struct slurm_jobs *jobs, const struct launcher_group *group,
-                                  struct weir_error *err) WEIR_MUST_USE;
-bool slurm_jobs_has(const struct slurm_jobs *jobs, const char *group);
-/* Takes a group on that was checked, to be submitted or looked for; a member without a name is a place in the array that
- * is nobody's any more. */
-void slurm_jobs_add(struct slurm_jobs *jobs, const struct launcher_group *group, bool is_adopted);
+enum weir_status orchestrator_slurm_jobs_check(const struct slurm_jobs *jobs,
+                                               const struct launcher_group *group,
+                                               struct weir_error *err) WEIR_MUST_USE;
+bool orchestrator_slurm_jobs_has(const struct slurm_jobs *jobs, const char *group);
+/* Takes a group on that was checked, to be submitted or looked for; a member without a name is a place in the array
+ * that is no longer anybody's. */
+void orchestrator_slurm_jobs_add(struct slurm_jobs *jobs, const struct launcher_group *group,
+                                 bool is_adopted);
 /* Asks for the end of a process; forgets it where there is nothing of it any more. */
-void slurm_jobs_stop(struct slurm_jobs *jobs, const char *name, int64_t kill_ms);
+void orchestrator_slurm_jobs_stop(struct slurm_jobs *jobs, const char *name, int64_t kill_ms);
 /* Returns the command that is to be run now, and takes it for begun. */
-struct slurm_order slurm_jobs_next(struct slurm_jobs *jobs, int64_t now_ms);
+struct slurm_order orchestrator_slurm_jobs_next(struct slurm_jobs *jobs, int64_t now_ms);
 /* sbatch has ended; `job` 0: what it said is `complaint`. */
-void slurm_jobs_submitted(struct slurm_jobs *jobs, const char *group, uint64_t job,
-                          const char *complaint, int64_t now_ms);
+void orchestrator_slurm_jobs_submitted(struct slurm_jobs *jobs, const char *group, uint64_t job,
+                                       const char *complaint, int64_t now_ms);
 /* scancel has failed: it may have done nothing of what it was to do. */
-void slurm_jobs_undone(struct slurm_jobs *jobs);
+void orchestrator_slurm_jobs_undone(struct slurm_jobs *jobs);
 /* squeue has told of all jobs of this user. */
-void slurm_jobs_seen(struct slurm_jobs *jobs, const struct slurm_sight *sights, size_t count,
-                     int64_t now_ms);
+void orchestrator_slurm_jobs_seen(struct slurm_jobs *jobs, const struct slurm_sight *sights,
+                                  size_t count, int64_t now_ms);
 /* Forgets what is over and has been told. Calls `drop` for each group of which nothing is left. */
-void slurm_jobs_clean(struct slurm_jobs *jobs, int64_t now_ms,
-                      void (*drop)(void *owner, const struct slurm_group *group), void *owner);
+void orchestrator_slurm_jobs_clean(struct slurm_jobs *jobs, int64_t now_ms,
+                                   void (*drop)(void *owner, const struct slurm_group *group),
+                                   void *owner);
 /* NOT_FOUND, EXISTS as a launcher's. */
-enum weir_status slurm_jobs_rename(struct slurm_jobs *jobs, const char *from, const char *to,
-                                   struct weir_error *err) WEIR_MUST_USE;
+enum weir_status orchestrator_slurm_jobs_rename(struct slurm_jobs *jobs, const char *from,
+                                                const char *to,
+                                                struct weir_error *err) WEIR_MUST_USE;
 /* Asks for the end of all. */
-void slurm_jobs_stop_all(struct slurm_jobs *jobs, int64_t kill_ms);
+void orchestrator_slurm_jobs_stop_all(struct slurm_jobs *jobs, int64_t kill_ms);
 
 #endif

@@ -17,7 +17,7 @@ static void quote(const char *text, struct weir_buf *out)
     weir_buf_append_text(out, "'");
 }
 
-void slurm_script_export(const char *variable, struct weir_buf *out)
+void orchestrator_slurm_script_export(const char *variable, struct weir_buf *out)
 {
     size_t size = strcspn(variable, "=");
     weir_buf_printf(out, "export %.*s=", (int)size, variable);
@@ -80,7 +80,7 @@ static const char RUN[] =
     "    mv \"$folder/exit-$index.new\" \"$folder/exit-$index\"\n"
     "exit \"$code\"\n";
 
-void slurm_script_write(const struct slurm_script *script, struct weir_buf *out)
+void orchestrator_slurm_script_write(const struct slurm_script *script, struct weir_buf *out)
 {
     const struct launcher_group *group = script->group;
     weir_buf_printf(out,
@@ -99,7 +99,7 @@ void slurm_script_write(const struct slurm_script *script, struct weir_buf *out)
     weir_buf_append_text(out, RUN);
 }
 
-bool slurm_exit_read(struct weir_bytes text, struct slurm_exit *ret_exit)
+bool orchestrator_slurm_exit_read(struct weir_bytes text, struct slurm_exit *ret_exit)
 {
     char line[128];
     struct slurm_exit ended = {.code = -1};
@@ -114,7 +114,7 @@ bool slurm_exit_read(struct weir_bytes text, struct slurm_exit *ret_exit)
     return true;
 }
 
-int slurm_exit_status(const struct slurm_exit *ended)
+int orchestrator_slurm_exit_status(const struct slurm_exit *ended)
 {
     return ended->code > SIGNALLED ? ended->code - SIGNALLED : ended->code << 8;
 }

@@ -22,10 +22,10 @@ struct slurm_script {
 };
 
 /* Appends the script. */
-void slurm_script_write(const struct slurm_script *script, struct weir_buf *out);
+void orchestrator_slurm_script_write(const struct slurm_script *script, struct weir_buf *out);
 
 /* Appends a line of shell that exports NAME=value. */
-void slurm_script_export(const char *variable, struct weir_buf *out);
+void orchestrator_slurm_script_export(const char *variable, struct weir_buf *out);
 
 /* The record of an end. */
 struct slurm_exit {
@@ -34,8 +34,8 @@ struct slurm_exit {
     char host[64];
 };
 /* False: it is no such record. */
-bool slurm_exit_read(struct weir_bytes text, struct slurm_exit *ret_exit);
+bool orchestrator_slurm_exit_read(struct weir_bytes text, struct slurm_exit *ret_exit);
 /* As waitpid() gives it. */
-int slurm_exit_status(const struct slurm_exit *ended);
+int orchestrator_slurm_exit_status(const struct slurm_exit *ended);
 
 #endif

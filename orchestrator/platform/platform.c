@@ -7,9 +7,9 @@
 #include "core/rpc/rpc.h"
 #include "core/service/programs.h"
 #include "core/service/service.h"
-#include "orchestrator/launchers/launching.h"
 #include "orchestrator/platform/datadir.h"
 #include "orchestrator/platform/jails.h"
+#include "orchestrator/platform/placing.h"
 #include "orchestrator/platform/postgres.h"
 #include "orchestrator/processes/environment.h"
 #include "orchestrator/processes/spawn.h"
@@ -67,10 +67,7 @@ struct orchestrator_platform {
     struct orchestrator_supervisor *supervisor;
     struct orchestrator_postgres *postgres; /* NULL: somebody else's server */
     char *conninfo;
-    const struct launching *launching;
-    void *launchers
-        [LAUNCHERS_MAX]; /* their states, by their places in the registry; NULL: not used */
-    size_t leaving;      /* launchers that are ending what they have started */
+    struct orchestrator_placing placing;
     struct awaited_service awaited[WEIR_COUNT(SERVICES)];
     char *postgres_bin_dir; /* NULL: to be found */
     unsigned cluster_attempts;
@@ -311,50 +308,11 @@ static struct orchestrator_child child_of(const struct orchestrator_platform *pl
     };
 }
 
-static enum weir_status open_launcher(struct orchestrator_platform *platform, size_t at,
-                                      struct weir_error *err)
-{
-    const struct launcher *launcher = orchestrator_launcher_at(at);
-    if (platform->launchers[at] != NULL)
-        return WEIR_OK;
-    const struct launcher_context context = {
-        .loop = platform->loop,
-        .supervisor = platform->supervisor,
-        .data_dir = platform->datadir->path,
-        .options = platform->launching->options[at],
-    };
-    platform->launchers[at] = weir_calloc(1, launcher->state_size);
-    return launcher->init(platform->launchers[at], &context, err);
-}
-
-/* Place in the registry of the launcher that programs are for: that of their place, or the one that has started them
- * before the system file named another. */
-static enum weir_status find_launcher(struct orchestrator_platform *platform,
-                                      const struct orchestrator_programs *programs, size_t *ret_at,
-                                      struct weir_error *err)
-{
-    *ret_at = orchestrator_launching_at(platform->launching, programs->place);
-    if (programs->launcher == NULL)
-        return WEIR_OK;
-    for (size_t i = 0; i < orchestrator_launcher_count(); i++)
-        if (weir_str_equal(orchestrator_launcher_at(i)->name, programs->launcher)) {
-            *ret_at = i;
-            return open_launcher(platform, i, err);
-        }
-    return weir_fail(err, WEIR_NOT_FOUND, "launcher '%s', which has started it, is unknown",
-                     programs->launcher);
-}
-
 /* Hands the launcher of their place a group of programs, to be started or adopted. */
 static enum weir_status hand_over(struct orchestrator_platform *platform, bool is_new,
                                   const struct orchestrator_programs *programs,
                                   struct weir_error *err)
 {
-    size_t at = 0;
-    enum weir_status status = find_launcher(platform, programs, &at, err);
-    if (status != WEIR_OK)
-        return status;
-    const struct launcher *launcher = orchestrator_launcher_at(at);
     struct launched *launched = weir_calloc(programs->count, sizeof(*launched));
     struct orchestrator_child *members = weir_calloc(programs->count, sizeof(*members));
     for (size_t i = 0; i < programs->count; i++)
@@ -367,8 +325,9 @@ static enum weir_status hand_over(struct orchestrator_platform *platform, bool i
         .count = programs->count,
         .is_gang = programs->is_gang,
     };
-    status = is_new ? launcher->start(platform->launchers[at], &group, err)
-                    : launcher->adopt(platform->launchers[at], &group, err);
+    enum weir_status status =
+        is_new ? orchestrator_placing_start(&platform->placing, programs->launcher, &group, err)
+               : orchestrator_placing_adopt(&platform->placing, programs->launcher, &group, err);
     for (size_t i = 0; i < programs->count; i++) {
         command_free(launched[i].argv);
         orchestrator_environment_free(launched[i].env);
@@ -585,17 +544,6 @@ static enum weir_status start_postgres(struct orchestrator_platform *platform,
     return WEIR_OK;
 }
 
-static enum weir_status open_launchers(struct orchestrator_platform *platform,
-                                       struct weir_error *err)
-{
-    const struct launching *launching = platform->launching;
-    enum weir_status status =
-        open_launcher(platform, orchestrator_launching_at(launching, "pool"), err);
-    return status == WEIR_OK
-               ? open_launcher(platform, orchestrator_launching_at(launching, "trainer"), err)
-               : status;
-}
-
 static enum weir_status start_steps(struct orchestrator_platform *platform,
                                     const struct orchestrator_platform_options *options,
                                     struct weir_error *err)
@@ -611,7 +559,12 @@ static enum weir_status start_steps(struct orchestrator_platform *platform,
     orchestrator_jails_prepare(platform->datadir, options->has_tcp, &platform->jails);
     WEIR_AUTO_FREE char *log_dir = orchestrator_datadir_file(platform->datadir, "log");
     platform->supervisor = orchestrator_supervisor_new(platform->loop, log_dir);
-    status = open_launchers(platform, err);
+    platform->placing.context = (struct launcher_context){
+        .loop = platform->loop,
+        .supervisor = platform->supervisor,
+        .data_dir = platform->datadir->path,
+    };
+    status = orchestrator_placing_open(&platform->placing, err);
     if (status != WEIR_OK)
         return status;
     note_progress(platform, STARTED);
@@ -631,7 +584,7 @@ enum weir_status orchestrator_platform_start(struct weir_loop *loop,
     platform->loop = loop;
     static const struct launching LOCAL = {.workers = NULL};
     platform->events = *events;
-    platform->launching = options->launching != NULL ? options->launching : &LOCAL;
+    platform->placing.launching = options->launching != NULL ? options->launching : &LOCAL;
     platform->bin_dir = options->bin_dir != NULL ? weir_strdup(options->bin_dir)
                                                  : orchestrator_platform_own_directory();
     platform->postgres_bin_dir =
@@ -656,22 +609,7 @@ static void on_stopped(void *owner)
 static void on_left(void *owner)
 {
     struct orchestrator_platform *platform = owner;
-    if (--platform->leaving == 0)
-        orchestrator_supervisor_stop_all(platform->supervisor, on_stopped, platform);
-}
-
-/* What is elsewhere is ended while there is somebody to end it. */
-static void leave_launchers(struct orchestrator_platform *platform)
-{
-    platform->leaving = 1;
-    for (size_t i = 0; i < orchestrator_launcher_count(); i++) {
-        const struct launcher *launcher = orchestrator_launcher_at(i);
-        if (platform->launchers[i] == NULL || launcher->leave == NULL)
-            continue;
-        platform->leaving++;
-        launcher->leave(platform->launchers[i], on_left, platform);
-    }
-    on_left(platform);
+    orchestrator_supervisor_stop_all(platform->supervisor, on_stopped, platform);
 }
 
 void orchestrator_platform_stop(struct orchestrator_platform *platform)
@@ -682,7 +620,7 @@ void orchestrator_platform_stop(struct orchestrator_platform *platform)
     weir_loop_cancel(platform->loop, platform->poll_timer);
     weir_loop_cancel(platform->loop, platform->patience_timer);
     platform->poll_timer = platform->patience_timer = 0;
-    leave_launchers(platform);
+    orchestrator_placing_leave(&platform->placing, on_left, platform);
 }
 
 void orchestrator_platform_free(struct orchestrator_platform *platform)
@@ -692,11 +630,7 @@ void orchestrator_platform_free(struct orchestrator_platform *platform)
     weir_loop_cancel(platform->loop, platform->poll_timer);
     weir_loop_cancel(platform->loop, platform->patience_timer);
     close_peers(platform);
-    for (size_t i = 0; i < orchestrator_launcher_count(); i++) {
-        if (platform->launchers[i] != NULL && orchestrator_launcher_at(i)->fini != NULL)
-            orchestrator_launcher_at(i)->fini(platform->launchers[i]);
-        free(platform->launchers[i]);
-    }
+    orchestrator_placing_fini(&platform->placing);
     orchestrator_supervisor_free(platform->supervisor);
     orchestrator_postgres_free(platform->postgres);
     orchestrator_datadir_close(platform->datadir);
@@ -725,30 +659,20 @@ enum weir_status orchestrator_platform_adopt(struct orchestrator_platform *platf
 size_t orchestrator_platform_list(const struct orchestrator_platform *platform,
                                   struct launcher_process *processes, size_t max)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < orchestrator_launcher_count(); i++)
-        if (platform->launchers[i] != NULL) {
-            size_t filled = count < max ? count : max;
-            count += orchestrator_launcher_at(i)->list(platform->launchers[i], processes + filled,
-                                                       max - filled);
-        }
-    return count;
+    return orchestrator_placing_list(&platform->placing, processes, max);
 }
 
 enum weir_status orchestrator_platform_rename(struct orchestrator_platform *platform,
                                               const char *from, const char *to,
                                               struct weir_error *err)
 {
-    size_t at = orchestrator_launching_at(platform->launching, "trainer");
-    return orchestrator_launcher_at(at)->rename(platform->launchers[at], from, to, err);
+    return orchestrator_placing_rename(&platform->placing, from, to, err);
 }
 
 void orchestrator_platform_end(struct orchestrator_platform *platform, const char *name,
                                int64_t grace_ms)
 {
-    for (size_t i = 0; i < orchestrator_launcher_count(); i++)
-        if (platform->launchers[i] != NULL) /* one that does not know it is fine */
-            orchestrator_launcher_at(i)->stop(platform->launchers[i], name, grace_ms);
+    orchestrator_placing_stop(&platform->placing, name, grace_ms);
 }
 
 const char *orchestrator_platform_data_dir(const struct orchestrator_platform *platform)

@@ -1,4 +1,4 @@
-/* Jobs of Slurm as they are submitted, seen, lost sight of, put back, cancelled and forgotten; and never two of a name. */
+/* Jobs of Slurm as they are submitted, seen, put back, cancelled, lost and forgotten; and never two of a name. */
 #include "orchestrator/launchers/slurm_jobs.h"
 #include "orchestrator/launchers/slurm_script.h"
 
@@ -34,8 +34,8 @@ static void add(struct world *world, const char *name, bool is_gang, bool is_ado
     const struct launcher_group group = {
         .name = name, .place = "pool", .members = members, .count = 2, .is_gang = is_gang};
     struct weir_error err;
-    assert_int_equal(slurm_jobs_check(&world->jobs, &group, &err), WEIR_OK);
-    slurm_jobs_add(&world->jobs, &group, is_adopted);
+    assert_int_equal(orchestrator_slurm_jobs_check(&world->jobs, &group, &err), WEIR_OK);
+    orchestrator_slurm_jobs_add(&world->jobs, &group, is_adopted);
 }
 
 static void begin(struct world *world)
@@ -46,7 +46,7 @@ static void begin(struct world *world)
 
 static void end(struct world *world)
 {
-    slurm_jobs_fini(&world->jobs);
+    orchestrator_slurm_jobs_fini(&world->jobs);
 }
 
 static void look(struct world *world)
@@ -54,22 +54,24 @@ static void look(struct world *world)
     struct slurm_sight sights[8];
     size_t count = 0;
     for (const char *line = world->queue; *line != '\0'; line = strchr(line, '\n') + 1)
-        count += slurm_sight_read(weir_bytes(line, strcspn(line, "\n")), &sights[count]);
-    slurm_jobs_seen(&world->jobs, sights, count, world->now_ms);
+        count +=
+            orchestrator_slurm_sight_read(weir_bytes(line, strcspn(line, "\n")), &sights[count]);
+    orchestrator_slurm_jobs_seen(&world->jobs, sights, count, world->now_ms);
 }
 
 /* The next command in words; squeue and sbatch are answered at once. "" when there is nothing to do for now. */
 static const char *step(struct world *world, uint64_t job, const char *complaint)
 {
     static char text[400];
-    struct slurm_order order = slurm_jobs_next(&world->jobs, world->now_ms);
+    struct slurm_order order = orchestrator_slurm_jobs_next(&world->jobs, world->now_ms);
     text[0] = '\0';
     switch (order.kind) {
     case SLURM_WAIT:
         break;
     case SLURM_SUBMIT:
         (void)snprintf(text, sizeof(text), "sbatch %s", order.group->name);
-        slurm_jobs_submitted(&world->jobs, order.group->name, job, complaint, world->now_ms);
+        orchestrator_slurm_jobs_submitted(&world->jobs, order.group->name, job, complaint,
+                                          world->now_ms);
         break;
     case SLURM_LOOK:
         (void)snprintf(text, sizeof(text), "squeue");
@@ -264,28 +266,28 @@ static void one_is_asked_to_end_then_cancelled_and_then_forgotten(void **state)
     (void)state;
     struct world world;
     submit(&world, false);
-    slurm_jobs_stop(&world.jobs, "worker-2", world.now_ms + 500);
-    slurm_jobs_stop(&world.jobs, "worker-9", world.now_ms + 500); /* unknown */
+    orchestrator_slurm_jobs_stop(&world.jobs, "worker-2", world.now_ms + 500);
+    orchestrator_slurm_jobs_stop(&world.jobs, "worker-9", world.now_ms + 500); /* unknown */
     assert_string_equal(step(&world, 0, ""), "term 41_1");
     world.now_ms += 500;
     assert_string_equal(step(&world, 0, ""), "scancel 41_1");
-    slurm_jobs_undone(&world.jobs); /* slurmctld was away */
+    orchestrator_slurm_jobs_undone(&world.jobs); /* slurmctld was away */
     assert_string_equal(step(&world, 0, ""), "squeue");
     assert_string_equal(step(&world, 0, ""), "scancel 41_1");
     world.queue = LINE("0", "RUNNING", "n1", "None") LINE("1", "CANCELLED", "n2", "None");
     pass(&world);
     assert_int_equal(task_of(&world, 1)->state, LAUNCHER_ENDED);
     world.jobs.groups[0]->tasks[1].is_told = true;
-    slurm_jobs_clean(&world.jobs, world.now_ms, count_drop, &world);
+    orchestrator_slurm_jobs_clean(&world.jobs, world.now_ms, count_drop, &world);
     assert_null(task_of(&world, 1)->name);
     assert_int_equal(world.dropped, 0);
-    slurm_jobs_stop(&world.jobs, "worker-1", world.now_ms);
+    orchestrator_slurm_jobs_stop(&world.jobs, "worker-1", world.now_ms);
     assert_string_equal(step(&world, 0, ""), "scancel 41_0");
     world.queue = "";
     for (int i = 0; i < SLURM_MISSING_MAX; i++)
         pass(&world);
     world.jobs.groups[0]->tasks[0].is_told = true;
-    slurm_jobs_clean(&world.jobs, world.now_ms, count_drop, &world);
+    orchestrator_slurm_jobs_clean(&world.jobs, world.now_ms, count_drop, &world);
     assert_int_equal(world.dropped, 1);
     assert_int_equal(world.jobs.count, 0);
     end(&world);
@@ -297,8 +299,8 @@ static void one_that_was_to_end_before_it_was_submitted_never_begins(void **stat
     struct world world;
     begin(&world);
     add(&world, GROUP, false, false);
-    slurm_jobs_stop(&world.jobs, "worker-1", world.now_ms);
-    slurm_jobs_stop(&world.jobs, "worker-2", world.now_ms);
+    orchestrator_slurm_jobs_stop(&world.jobs, "worker-1", world.now_ms);
+    orchestrator_slurm_jobs_stop(&world.jobs, "worker-2", world.now_ms);
     assert_string_equal(step(&world, 0, ""), "");
     assert_true(task_of(&world, 0)->is_over && task_of(&world, 1)->is_over);
     end(&world);
@@ -362,8 +364,8 @@ static void a_gang_is_one_job(void **state)
     struct world world;
     submit(&world, true);
     assert_int_equal(task_of(&world, 0)->state, LAUNCHER_RUNNING);
-    slurm_jobs_stop(&world.jobs, "worker-1", world.now_ms + 500);
-    slurm_jobs_stop(&world.jobs, "worker-2", world.now_ms + 500);
+    orchestrator_slurm_jobs_stop(&world.jobs, "worker-1", world.now_ms + 500);
+    orchestrator_slurm_jobs_stop(&world.jobs, "worker-2", world.now_ms + 500);
     assert_string_equal(step(&world, 0, ""), "term 41");
     world.queue = LINE("N/A", "COMPLETED", "n[1-2]", "None");
     pass(&world);
@@ -380,7 +382,7 @@ static void words_of_a_script_are_words_of_the_command_whatever_they_hold(void *
     const struct launcher_group group = {.name = GROUP, .members = &member, .count = 1};
     const struct slurm_script script = {&group, "/shared/slurm/weir-00ff-7", "/shared/log"};
     WEIR_AUTO_BUF text = {0};
-    slurm_script_write(&script, &text);
+    orchestrator_slurm_script_write(&script, &text);
     assert_non_null(
         strstr(weir_buf_text(&text), "    set -- '/bin/it'\\''s' '$(rm -rf /) `x` \"y\" \\'\n"));
     assert_non_null(strstr(weir_buf_text(&text), "log='/shared/log/worker-1.log'"));
@@ -390,14 +392,14 @@ static void records_of_ends_are_read_and_others_refused(void **state)
 {
     (void)state;
     struct slurm_exit ended;
-    assert_true(slurm_exit_read(weir_bytes_of("143 1 n2\n"), &ended));
+    assert_true(orchestrator_slurm_exit_read(weir_bytes_of("143 1 n2\n"), &ended));
     assert_true(ended.was_asked && ended.code == 143 && strcmp(ended.host, "n2") == 0);
-    assert_int_equal(slurm_exit_status(&ended), 15);
-    assert_true(slurm_exit_read(weir_bytes_of("3 0 n1"), &ended));
-    assert_int_equal(slurm_exit_status(&ended), 3 << 8);
+    assert_int_equal(orchestrator_slurm_exit_status(&ended), 15);
+    assert_true(orchestrator_slurm_exit_read(weir_bytes_of("3 0 n1"), &ended));
+    assert_int_equal(orchestrator_slurm_exit_status(&ended), 3 << 8);
     static const char *const BAD[] = {"", "3", "3 0", "x 0 n1", "-1 0 n1", "999 0 n1"};
     for (size_t i = 0; i < WEIR_COUNT(BAD); i++)
-        assert_false(slurm_exit_read(weir_bytes_of(BAD[i]), &ended));
+        assert_false(orchestrator_slurm_exit_read(weir_bytes_of(BAD[i]), &ended));
 }
 
 static void answers_of_programs_are_read_and_others_refused(void **state)
@@ -409,13 +411,15 @@ static void answers_of_programs_are_read_and_others_refused(void **state)
     static const char *const BAD[] = {"",      "a",       "a|b|c", "name|x|0|RUNNING|n1|None",
                                       "|||||", "name|1|0"};
     for (size_t i = 0; i < WEIR_COUNT(BAD); i++)
-        assert_false(slurm_sight_read(weir_bytes_of(BAD[i]), &sight));
-    assert_true(slurm_job_read(weir_bytes_of("sbatch: a warning\n17;cluster\n"), &job) &&
-                job == 17);
-    assert_false(slurm_job_read(weir_bytes_of("sbatch: error: 17 is no job\n"), &job));
-    slurm_complaint(weir_bytes_of("sbatch: error: Memory specification can not be satisfied\n"
-                                  "sbatch: error: Batch job submission failed: Not available\n"),
-                    complaint, sizeof(complaint));
+        assert_false(orchestrator_slurm_sight_read(weir_bytes_of(BAD[i]), &sight));
+    assert_true(
+        orchestrator_slurm_job_read(weir_bytes_of("sbatch: a warning\n17;cluster\n"), &job) &&
+        job == 17);
+    assert_false(orchestrator_slurm_job_read(weir_bytes_of("sbatch: error: 17 is no job\n"), &job));
+    orchestrator_slurm_complaint(
+        weir_bytes_of("sbatch: error: Memory specification can not be satisfied\n"
+                      "sbatch: error: Batch job submission failed: Not available\n"),
+        complaint, sizeof(complaint));
     assert_string_equal(complaint, "Memory specification can not be satisfied; Not available");
 }
 
