@@ -35,6 +35,11 @@ struct launcher_resources {
     int64_t time_ms; /* how long it may run */
 };
 
+/* In the words of a command these stand for what only the machine knows that it is started on: its address, and a new
+ * folder that is removed when it has ended. */
+#define LAUNCHER_HOST    "{host}"
+#define LAUNCHER_SCRATCH "{scratch}"
+
 struct launcher_group {
     const char *name;               /* unique for all time and all platforms, weir-PLATFORM-…:
                                      * durable before it is started */

@@ -5,15 +5,35 @@
 
 enum { SIGNALLED = 128 };
 
-/* In single quotes, whatever it holds. */
+/* A variable of the script, and the word that stands for it in a command. */
+struct node_word {
+    const char *word, *variable;
+};
+
+static const struct node_word *node_word_at(const char *text)
+{
+    static const struct node_word WORDS[] = {{LAUNCHER_HOST, "host"},
+                                             {LAUNCHER_SCRATCH, "scratch"}};
+    for (size_t i = 0; i < WEIR_COUNT(WORDS); i++)
+        if (strncmp(text, WORDS[i].word, strlen(WORDS[i].word)) == 0)
+            return &WORDS[i];
+    return NULL;
+}
+
+/* In single quotes, whatever it holds, but for what the node knows. */
 static void quote(const char *text, struct weir_buf *out)
 {
     weir_buf_append_text(out, "'");
-    for (; *text != '\0'; text++)
-        if (*text == '\'')
+    while (*text != '\0') {
+        const struct node_word *found = node_word_at(text);
+        if (found != NULL)
+            weir_buf_printf(out, "'\"$%s\"'", found->variable);
+        else if (*text == '\'')
             weir_buf_append_text(out, "'\\''");
         else
             weir_buf_append(out, text, 1);
+        text += found != NULL ? strlen(found->word) : 1;
+    }
     weir_buf_append_text(out, "'");
 }
 
@@ -56,14 +76,18 @@ static const char BEGIN[] =
 static const char GANG[] =
     "if [ -z \"${SLURM_STEP_ID:-}\" ] || [ \"$SLURM_STEP_ID\" = 4294967291 ]; then\n"
     "    trap 'kill -TERM \"$step\" 2>/dev/null' TERM\n"
-    "    weir_master=$(hostname -I | cut -d ' ' -f 1) # where rank 0 runs\n"
-    "    export weir_master\n"
+    "    weir_master=$(hostname -I | cut -d ' ' -f 1)\n"
+    "    export weir_master # where rank 0 runs\n"
     "    srun --kill-on-bad-exit=1 --export=ALL sh \"$folder/script\" &\n"
     "    step=$!\n"
     "    wait \"$step\"; code=$?\n"
     "    while kill -0 \"$step\" 2>/dev/null; do wait \"$step\"; code=$?; done\n"
     "    exit \"$code\"\n"
     "fi\n";
+
+static const char NODE[] = "host=$(hostname -I | cut -d ' ' -f 1)\n"
+                           "scratch=${TMPDIR:-/tmp}/weir-$SLURM_JOB_ID-$index\n"
+                           "case $index in\n";
 
 static const char RUN[] =
     "esac\n"
@@ -76,6 +100,7 @@ static const char RUN[] =
     "child=$!\n"
     "wait \"$child\"; code=$?\n"
     "while kill -0 \"$child\" 2>/dev/null; do wait \"$child\"; code=$?; done\n"
+    "rm -rf \"$scratch\"\n"
     "echo \"$code $asked ${SLURMD_NODENAME:-$(uname -n)}\" >\"$folder/exit-$index.new\" &&\n"
     "    mv \"$folder/exit-$index.new\" \"$folder/exit-$index\"\n"
     "exit \"$code\"\n";
@@ -92,8 +117,9 @@ void orchestrator_slurm_script_write(const struct slurm_script *script, struct w
     weir_buf_append_text(out, BEGIN);
     if (group->is_gang)
         weir_buf_append_text(out, GANG);
-    weir_buf_printf(out, "index=${%s:-0}\ncase $index in\n",
+    weir_buf_printf(out, "index=${%s:-0}\n",
                     group->is_gang ? "SLURM_PROCID" : "SLURM_ARRAY_TASK_ID");
+    weir_buf_append_text(out, NODE);
     for (size_t i = 0; i < group->count; i++)
         write_member(script, i, out);
     weir_buf_append_text(out, RUN);

@@ -11,6 +11,7 @@
 #include "orchestrator/platform/jails.h"
 #include "orchestrator/platform/placing.h"
 #include "orchestrator/platform/postgres.h"
+#include "orchestrator/platform/site.h"
 #include "orchestrator/processes/environment.h"
 #include "orchestrator/processes/spawn.h"
 #include "orchestrator/values/listen_address.h"
@@ -33,7 +34,6 @@ enum {
     START_FAILURES_MAX = 8, /* of one process on end, before the platform gives up coming up */
     HEALTH_REQUEST_MS = 5000, /* then it is asked again */
     RETRY_MS_MIN = 100,       /* between attempts to make the cluster */
-    ARGUMENTS_MAX = 32,
     SERVICE_ARGUMENTS_MAX = 8,
     EXIT_USAGE = 2, /* will not get better by trying again */
 };
@@ -175,57 +175,14 @@ static void on_child_exit(void *owner, const struct orchestrator_child_exit *end
 
 /* ---- children ---- */
 
-static char **command(const struct orchestrator_platform *platform,
-                      const struct orchestrator_program *program)
+static struct orchestrator_site site_of(const struct orchestrator_platform *platform)
 {
-    char **argv = weir_calloc(ARGUMENTS_MAX, sizeof(*argv));
-    size_t count = 0;
-    const struct orchestrator_datadir *datadir = platform->datadir;
-    const char *sockets = program->open != NULL ? datadir->trainer_dir : datadir->socket_dir;
-    const char *const common[] = {
-        "--data-dir", datadir->path, "--socket-dir", sockets, "--name", program->name,
+    return (struct orchestrator_site){
+        .bin_dir = platform->bin_dir,
+        .log_level = platform->log_level,
+        .datadir = platform->datadir,
+        .jails = &platform->jails,
     };
-    argv[count++] = weir_format("%s/%s", platform->bin_dir, program->program);
-    for (size_t i = 0; i < WEIR_COUNT(common); i++)
-        argv[count++] = weir_strdup(common[i]);
-    if (platform->log_level != NULL) {
-        argv[count++] = weir_strdup("--log-level");
-        argv[count++] = weir_strdup(platform->log_level);
-    }
-    weir_require(count + program->argument_count < ARGUMENTS_MAX);
-    for (size_t i = 0; i < program->argument_count; i++)
-        argv[count++] = weir_strdup(program->arguments[i]);
-    return argv;
-}
-
-static char **foreign_command(const struct weir_allowed *allowed)
-{
-    char **argv = weir_calloc(allowed->command.count + 1, sizeof(*argv));
-
-    for (size_t i = 0; i < allowed->command.count; i++)
-        argv[i] = weir_strdup(weir_yaml_text(weir_yaml_at(allowed->command.node, i)));
-    return argv;
-}
-
-/* `env`, with what a program of the user finds there of Weir: its run, and where the platform is. */
-static char **foreign_environment(const struct orchestrator_platform *platform,
-                                  const struct orchestrator_program *program, char **env)
-{
-    const struct weir_yaml_node *more = program->foreign->env;
-
-    env = orchestrator_environment_add(env, "WEIR_RUN", program->run);
-    env = orchestrator_environment_add(env, "WEIR_SOCKET_DIR", platform->datadir->trainer_dir);
-    for (size_t i = 0; i < weir_yaml_pairs(more); i++)
-        env = orchestrator_environment_add(env, weir_yaml_key(more, i),
-                                           weir_yaml_text(weir_yaml_value(more, i)));
-    return orchestrator_environment_add_rank(env, &program->rank);
-}
-
-static void command_free(char **argv)
-{
-    for (size_t i = 0; argv[i] != NULL; i++)
-        free(argv[i]);
-    free(argv);
 }
 
 /* Returns how many arguments there are with this option. */
@@ -254,7 +211,8 @@ static enum weir_status start_service(struct orchestrator_platform *platform, co
     }
     const struct orchestrator_program program = {
         .program = name, .name = name, .arguments = arguments, .argument_count = count};
-    char **argv = command(platform, &program);
+    const struct orchestrator_site site = site_of(platform);
+    char **argv = orchestrator_site_command(&site, &program);
     char **env = strcmp(name, "storage") == 0 ? NULL : orchestrator_environment_of_service();
     const struct orchestrator_child child = {
         .name = name,
@@ -267,45 +225,9 @@ static enum weir_status start_service(struct orchestrator_platform *platform, co
         .owner = platform,
     };
     enum weir_status status = orchestrator_supervisor_start(platform->supervisor, &child, err);
-    command_free(argv);
+    orchestrator_site_command_free(argv);
     orchestrator_environment_free(env);
     return status;
-}
-
-/* A program as the child that a launcher is given; `argv`, `env` and `jail` live as long as it. */
-struct launched {
-    char **argv;
-    char **env;
-    struct weir_jail jail;
-};
-
-static struct orchestrator_child child_of(const struct orchestrator_platform *platform,
-                                          const struct orchestrator_program *program,
-                                          struct launched *launched)
-{
-    bool is_foreign = program->foreign != NULL;
-    launched->argv = is_foreign ? foreign_command(program->foreign) : command(platform, program);
-    launched->env = orchestrator_environment_apart(program->gpus);
-    if (is_foreign)
-        launched->env = foreign_environment(platform, program, launched->env);
-    if (program->token != NULL)
-        launched->env = orchestrator_environment_add(launched->env, "WEIR_TOKEN", program->token);
-    launched->jail = platform->jails.trainers;
-    launched->jail.open = program->open;
-    launched->jail.readable = program->readable;
-    if (program->rank.port != 0)
-        launched->jail.sockets = WEIR_JAIL_ALL_SOCKETS;
-    return (struct orchestrator_child){
-        .name = program->name,
-        .argv = launched->argv,
-        .env = launched->env,
-        .directory = is_foreign ? program->open[0] : NULL,
-        .restart = program->restart,
-        .jail = program->open != NULL ? &launched->jail : NULL,
-        .stage = ORCHESTRATOR_STAGE_LAUNCHED,
-        .exited = program->exited,
-        .owner = program->owner,
-    };
 }
 
 /* Hands the launcher of their place a group of programs, to be started or adopted. */
@@ -313,10 +235,11 @@ static enum weir_status hand_over(struct orchestrator_platform *platform, bool i
                                   const struct orchestrator_programs *programs,
                                   struct weir_error *err)
 {
-    struct launched *launched = weir_calloc(programs->count, sizeof(*launched));
+    const struct orchestrator_site site = site_of(platform);
+    struct orchestrator_launched *launched = weir_calloc(programs->count, sizeof(*launched));
     struct orchestrator_child *members = weir_calloc(programs->count, sizeof(*members));
     for (size_t i = 0; i < programs->count; i++)
-        members[i] = child_of(platform, &programs->at[i], &launched[i]);
+        members[i] = orchestrator_site_child(&site, &programs->at[i], &launched[i]);
     const struct launcher_group group = {
         .name = programs->group,
         .place = programs->place,
@@ -328,10 +251,8 @@ static enum weir_status hand_over(struct orchestrator_platform *platform, bool i
     enum weir_status status =
         is_new ? orchestrator_placing_start(&platform->placing, programs->launcher, &group, err)
                : orchestrator_placing_adopt(&platform->placing, programs->launcher, &group, err);
-    for (size_t i = 0; i < programs->count; i++) {
-        command_free(launched[i].argv);
-        orchestrator_environment_free(launched[i].env);
-    }
+    for (size_t i = 0; i < programs->count; i++)
+        orchestrator_site_child_fini(&launched[i]);
     free(members);
     free(launched);
     return status;

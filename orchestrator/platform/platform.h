@@ -61,8 +61,10 @@ WEIR_DEFINE_AUTO(orchestrator_platform, orchestrator_platform_free)
 
 /* A process besides the services: a trainer, or a worker. */
 struct orchestrator_program {
-    const char *program;          /* "trainer": an executable of bin_dir */
-    const char *name;             /* "trainer-17": also --name */
+    const char *program; /* "trainer": an executable of bin_dir */
+    const char *name;    /* "trainer-17": also --name */
+    const char *
+        key; /* pass of one that may be on another machine, and has no part of ours; NULL: it is here */
     const char *const *arguments; /* after the common ones; NULL: none */
     size_t argument_count;
     const struct weir_allowed

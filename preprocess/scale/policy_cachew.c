@@ -172,7 +172,7 @@ static const struct cfg_key OPTIONS[] = {
     CFG_END,
 };
 
-const struct scale_policy preprocess_scale_cachew = {
+const struct scale_policy preprocess_policy_cachew = {
     .name = "cachew",
     .summary = "one worker more while it saves 7 % of the batch time (Cachew, as published)",
     .options = OPTIONS,

@@ -264,7 +264,7 @@ static const struct cfg_key OPTIONS[] = {
     CFG_END,
 };
 
-const struct scale_policy preprocess_scale_pecan = {
+const struct scale_policy preprocess_policy_pecan = {
     .name = "pecan",
     .summary = "workers of the pool while they pay, then those of the trainer's host in their "
                "stead (Pecan's AutoPlacement, as published)",

@@ -354,7 +354,7 @@ static void report(void *state, const struct scale_setting *setting,
 
 static const struct cfg_key OPTIONS[] = {CFG_END};
 
-const struct scale_policy preprocess_scale_rates = {
+const struct scale_policy preprocess_policy_rates = {
     .name = "rates",
     .summary = "by the rates of consumers and workers, verified by a step up and down",
     .options = OPTIONS,

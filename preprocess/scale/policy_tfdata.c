@@ -124,7 +124,7 @@ static const struct cfg_key OPTIONS[] = {
     CFG_END,
 };
 
-const struct scale_policy preprocess_scale_tfdata = {
+const struct scale_policy preprocess_policy_tfdata = {
     .name = "tfdata",
     .summary = "the consumers' rate by the workers', rounded up (tf.data service, as published)",
     .options = OPTIONS,

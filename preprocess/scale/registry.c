@@ -5,12 +5,12 @@
 
 #define POLICIES(X) X(rates) X(cachew) X(pecan) X(tfdata)
 
-#define X(name) extern const struct scale_policy preprocess_scale_##name;
+#define X(name) extern const struct scale_policy preprocess_policy_##name;
 POLICIES(X)
 #undef X
 
 static const struct cfg_plugin *const ALL[] = {
-#define X(name) &preprocess_scale_##name.plugin,
+#define X(name) &preprocess_policy_##name.plugin,
     POLICIES(X)
 #undef X
 };

@@ -377,14 +377,16 @@ static void words_of_a_script_are_words_of_the_command_whatever_they_hold(void *
 {
     (void)state;
     static char program[] = "/bin/it's", word[] = "$(rm -rf /) `x` \"y\" \\",
-                *argv[] = {program, word, NULL};
+                listen[] = "tcp://{host}:*", scratch[] = "{scratch}",
+                *argv[] = {program, word, listen, scratch, NULL};
     const struct orchestrator_child member = {.name = "worker-1", .argv = argv};
     const struct launcher_group group = {.name = GROUP, .members = &member, .count = 1};
     const struct slurm_script script = {&group, "/shared/slurm/weir-00ff-7", "/shared/log"};
     WEIR_AUTO_BUF text = {0};
     orchestrator_slurm_script_write(&script, &text);
-    assert_non_null(
-        strstr(weir_buf_text(&text), "    set -- '/bin/it'\\''s' '$(rm -rf /) `x` \"y\" \\'\n"));
+    assert_non_null(strstr(
+        weir_buf_text(&text),
+        "    set -- '/bin/it'\\''s' '$(rm -rf /) `x` \"y\" \\' 'tcp://'\"$host\"':*' ''\"$scratch\"''\n"));
     assert_non_null(strstr(weir_buf_text(&text), "log='/shared/log/worker-1.log'"));
 }
 
