@@ -3,6 +3,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/memory.h"
+#include "core/base/rng.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,15 +14,14 @@
 enum {
     NAME_BYTES = 64,
     EVENT_BYTES = 6, /* u16 event, u32 value */
-    FAILED = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
-             ZMQ_EVENT_HANDSHAKE_FAILED_AUTH,
+    JUDGED = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH,
+    ALL = JUDGED | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL,
 };
 
 struct weir_handshakes {
     struct weir_loop *loop;
     void *socket, *events;
-    weir_handshake_failed_fn *fn;
-    void *owner;
+    struct weir_handshakes_listener listener;
 };
 
 /* Of each event come two frames: what it is, and where. */
@@ -37,7 +37,8 @@ void weir_handshakes_take(void *owner)
             continue;
         memcpy(&event, zmq_msg_data(&frame), sizeof(event));
         memcpy(&value, (const uint8_t *)zmq_msg_data(&frame) + sizeof(event), sizeof(value));
-        handshakes->fn(handshakes->owner, event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH ? value : 0);
+        handshakes->listener.fn(handshakes->listener.owner,
+                                event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH ? value : 0);
     }
     zmq_msg_close(&frame);
 }
@@ -45,16 +46,18 @@ void weir_handshakes_take(void *owner)
 static bool follow(struct weir_handshakes *handshakes)
 {
     char name[NAME_BYTES];
+    int events = handshakes->listener.told == WEIR_HANDSHAKES_ALL ? ALL : JUDGED;
     int any_number = 0; /* of events that wait: ZeroMQ's thread must not wait for us */
-    (void)snprintf(name, sizeof(name), "inproc://handshakes-%p", (void *)handshakes);
+    (void)snprintf(name, sizeof(name), "inproc://handshakes-%016llx",
+                   (unsigned long long)weir_random_u64()); /* one that has ended stays a moment */
     return handshakes->events != NULL &&
-           zmq_socket_monitor(handshakes->socket, name, FAILED) == 0 &&
+           zmq_socket_monitor(handshakes->socket, name, events) == 0 &&
            zmq_setsockopt(handshakes->events, ZMQ_RCVHWM, &any_number, sizeof(any_number)) == 0 &&
            zmq_connect(handshakes->events, name) == 0;
 }
 
 enum weir_status weir_handshakes_watch(struct weir_loop *loop, void *socket,
-                                       weir_handshake_failed_fn *fn, void *owner,
+                                       const struct weir_handshakes_listener *listener,
                                        struct weir_handshakes **ret_handshakes,
                                        struct weir_error *err)
 {
@@ -63,8 +66,7 @@ enum weir_status weir_handshakes_watch(struct weir_loop *loop, void *socket,
         .loop = loop,
         .socket = socket,
         .events = zmq_socket(weir_loop_zmq(loop), ZMQ_PAIR),
-        .fn = fn,
-        .owner = owner,
+        .listener = *listener,
     };
     if (!follow(handshakes)) {
         int code = errno;

@@ -6,13 +6,25 @@
 
 enum { WEIR_HANDSHAKE_DENIED = 400 /* by a gate, which has looked at the key */ };
 
+/* While anybody is told that bytes broke the protocol, ZeroMQ 4.3 forgets to end the connection: it stands still, until
+ * the handshake is timed out, or, once that is over, for good. */
+enum weir_handshakes_told {
+    WEIR_HANDSHAKES_JUDGED, /* by a gate, and those that were given up */
+    WEIR_HANDSHAKES_ALL,
+};
+
 struct weir_handshakes;
 /* `value`: WEIR_HANDSHAKE_DENIED, or something else. */
 typedef void weir_handshake_failed_fn(void *owner, uint32_t value);
+struct weir_handshakes_listener {
+    enum weir_handshakes_told told;
+    weir_handshake_failed_fn *fn;
+    void *owner;
+};
 
 /* Watches `socket`. LIMIT when the process can have no more sockets or descriptors. */
 enum weir_status weir_handshakes_watch(struct weir_loop *loop, void *socket,
-                                       weir_handshake_failed_fn *fn, void *owner,
+                                       const struct weir_handshakes_listener *listener,
                                        struct weir_handshakes **ret_handshakes,
                                        struct weir_error *err) WEIR_MUST_USE;
 /* Before the socket is closed; NULL is fine. */

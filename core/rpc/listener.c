@@ -47,7 +47,8 @@ enum weir_status weir_listener_open(struct weir_loop *loop, const struct weir_rp
     listener->bytes_max = weir_socket_bytes_max(&plan);
     name_endpoint(listener, door);
     if (weir_keys_are_needed(listener->endpoint))
-        status = weir_strangers_watch(loop, socket, listener->endpoint, &listener->strangers, err);
+        status = weir_strangers_watch(loop, socket, listener->endpoint, listener->is_keyed,
+                                      &listener->strangers, err);
     if (status == WEIR_OK)
         *ret_listener = WEIR_TAKE(listener);
     return status;

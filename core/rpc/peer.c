@@ -391,10 +391,12 @@ static enum weir_status connect_socket(struct weir_rpc_peer *peer, void **ret_so
 
 static void watch(struct weir_rpc_peer *peer)
 {
+    const struct weir_handshakes_listener listener = {WEIR_HANDSHAKES_JUDGED, on_failed_handshake,
+                                                      peer};
     /* Without it calls end when their time is up, and nobody is told why. */
     if (peer->is_keyed)
-        weir_ignore(weir_handshakes_watch(peer->loop, peer->socket, on_failed_handshake, peer,
-                                          &peer->handshakes, NULL));
+        weir_ignore(
+            weir_handshakes_watch(peer->loop, peer->socket, &listener, &peer->handshakes, NULL));
     weir_loop_watch_socket(peer->loop, peer->socket, drain, peer);
 }
 

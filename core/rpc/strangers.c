@@ -37,12 +37,15 @@ static void on_failure(void *owner, uint32_t value)
 }
 
 enum weir_status weir_strangers_watch(struct weir_loop *loop, void *socket, const char *endpoint,
-                                      struct weir_strangers **ret_strangers, struct weir_error *err)
+                                      bool is_keyed, struct weir_strangers **ret_strangers,
+                                      struct weir_error *err)
 {
     struct weir_strangers *strangers = weir_calloc(1, sizeof(*strangers));
     *strangers = (struct weir_strangers){.loop = loop, .endpoint = endpoint};
+    const struct weir_handshakes_listener listener = {
+        is_keyed ? WEIR_HANDSHAKES_JUDGED : WEIR_HANDSHAKES_ALL, on_failure, strangers};
     enum weir_status status =
-        weir_handshakes_watch(loop, socket, on_failure, strangers, &strangers->handshakes, err);
+        weir_handshakes_watch(loop, socket, &listener, &strangers->handshakes, err);
     if (status == WEIR_OK) {
         *ret_strangers = strangers;
         return WEIR_OK;

@@ -7,10 +7,11 @@
 
 struct weir_strangers;
 
-/* Watches `socket`, a server's; `endpoint` is for the log, and borrowed. LIMIT when the process can have no more
+/* Watches `socket`, a server's; `endpoint` is for the log, and borrowed. `is_keyed`: each peer has a key of its own, and
+ * who does not speak CURVE is not counted (handshakes.h). LIMIT when the process can have no more
  * sockets or descriptors. */
 enum weir_status weir_strangers_watch(struct weir_loop *loop, void *socket, const char *endpoint,
-                                      struct weir_strangers **ret_strangers,
+                                      bool is_keyed, struct weir_strangers **ret_strangers,
                                       struct weir_error *err) WEIR_MUST_USE;
 /* Before the socket is closed; NULL is fine. */
 void weir_strangers_free(struct weir_strangers *strangers);

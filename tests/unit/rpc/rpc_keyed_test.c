@@ -4,6 +4,7 @@
 #include "core/rpc/envelope.h"
 #include "core/rpc/rpc.h"
 #include "tests/support/loop.h"
+#include "tests/unit/rpc/relay.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -453,6 +454,132 @@ static void the_route_of_who_is_gone_leads_to_nobody_else(void **state)
     zmq_close(thief);
 }
 
+/* ---- what was recorded ---- */
+
+static void run_through(struct lab *lab, struct relay *relay, int least)
+{
+    for (int64_t limit = weir_now_ms() + TEST_PATIENCE_MS; lab->served < least;) {
+        assert_true(weir_now_ms() < limit);
+        pass_on(relay);
+        weir_loop_step(lab->loop, 1);
+    }
+}
+
+/* Anna's peer speaks by way of the relay, and is heard once. */
+static void begin_relayed(struct lab *lab, struct relay *relay)
+{
+    struct weir_error err;
+    open_relay(relay);
+    WEIR_AUTO_FREE char *through =
+        weir_format("tcp://127.0.0.1:%u#%s", (unsigned)relay->port, lab->own.public);
+    assert_int_equal(
+        weir_rpc_connect_as(lab->loop, through, &lab->pair[ANNA], PUSHED, lab, &lab->peer, &err),
+        WEIR_OK);
+    relay->from = accept(relay->listener, NULL, NULL);
+    relay->to = open_connection(port_of(weir_rpc_endpoint(lab->server)));
+    weir_rpc_send(lab->peer, MSG_credit, &(struct msg_credit){.granted = 1});
+    run_through(lab, relay, 1);
+}
+
+static void end_relayed(struct relay *relay)
+{
+    close(relay->from);
+    close(relay->to);
+    close(relay->listener);
+}
+
+/* What the peer says next, kept by the relay instead of passed on. */
+static struct weir_bytes hold_back(struct lab *lab, struct relay *relay)
+{
+    size_t begin = relay->size;
+    weir_rpc_send(lab->peer, MSG_credit, &(struct msg_credit){.granted = begin});
+    for (int i = 0; i < ROUNDS; i++) {
+        weir_loop_step(lab->loop, 1);
+        if (!is_readable(relay->from))
+            continue;
+        ssize_t got = read(relay->from, relay->record + relay->size, RECORD_BYTES - relay->size);
+        relay->size += got > 0 ? (size_t)got : 0;
+    }
+    assert_true(relay->size > begin);
+    return weir_bytes(relay->record + begin, relay->size - begin);
+}
+
+static void say(int fd, struct weir_bytes bytes)
+{
+    assert_int_equal(send(fd, bytes.at, bytes.size, MSG_NOSIGNAL), bytes.size);
+}
+
+/* The server has ended the connection: reading finds its end. */
+static void assert_is_cut(struct lab *lab, int fd)
+{
+    uint8_t bytes[4096];
+    for (int64_t limit = weir_now_ms() + TEST_PATIENCE_MS;;) {
+        assert_true(weir_now_ms() < limit);
+        weir_loop_step(lab->loop, 1);
+        if (is_readable(fd) && read(fd, bytes, sizeof(bytes)) <= 0)
+            return;
+    }
+}
+
+static void a_recorded_conversation_says_nothing_when_it_is_played_again(void **state)
+{
+    struct lab *lab = *state;
+    WEIR_AUTO_FREE struct relay *relay = weir_calloc(1, sizeof(*relay));
+    let_in(lab, WEIR_ROLE_TRAINER, 0, 0);
+    begin_relayed(lab, relay);
+    int again = open_connection(port_of(weir_rpc_endpoint(lab->server)));
+    say(again, weir_bytes(relay->record, relay->size));
+    assert_is_cut(lab, again);
+    assert_int_equal(lab->served, 1);
+    weir_rpc_send(lab->peer, MSG_credit, &(struct msg_credit){.granted = 1});
+    run_through(lab, relay, 2); /* whose it was is undisturbed */
+    close(again);
+    end_relayed(relay);
+}
+
+static void a_message_that_is_said_twice_is_heard_once_and_ends_the_connection(void **state)
+{
+    struct lab *lab = *state;
+    WEIR_AUTO_FREE struct relay *relay = weir_calloc(1, sizeof(*relay));
+    let_in(lab, WEIR_ROLE_TRAINER, 0, 0);
+    begin_relayed(lab, relay);
+    struct weir_bytes message = hold_back(lab, relay);
+    say(relay->to, message);
+    run_until(lab, &lab->served, 2);
+    say(relay->to, message);
+    assert_is_cut(lab, relay->to);
+    assert_int_equal(lab->served, 2);
+    end_relayed(relay);
+}
+
+static void messages_out_of_order_are_not_heard_and_end_the_connection(void **state)
+{
+    struct lab *lab = *state;
+    WEIR_AUTO_FREE struct relay *relay = weir_calloc(1, sizeof(*relay));
+    let_in(lab, WEIR_ROLE_TRAINER, 0, 0);
+    begin_relayed(lab, relay);
+    struct weir_bytes first = hold_back(lab, relay), second = hold_back(lab, relay);
+    say(relay->to, second);
+    say(relay->to, first);
+    assert_is_cut(lab, relay->to);
+    assert_true(lab->served <= 2);
+    end_relayed(relay);
+}
+
+static void a_message_that_was_changed_on_its_way_ends_the_connection(void **state)
+{
+    struct lab *lab = *state;
+    WEIR_AUTO_FREE struct relay *relay = weir_calloc(1, sizeof(*relay));
+    let_in(lab, WEIR_ROLE_TRAINER, 0, 0);
+    begin_relayed(lab, relay);
+    struct weir_bytes message = hold_back(lab, relay);
+    relay->record[message.at - relay->record + (ptrdiff_t)message.size - 1] ^= 1;
+    say(relay->to, message);
+    assert_is_cut(lab, relay->to);
+    assert_int_equal(lab->served, 1);
+    end_relayed(relay);
+}
+
 /* ---- beside others ---- */
 
 static void a_socket_of_this_host_is_as_it_was(void **state)
@@ -528,6 +655,10 @@ int main(void)
         KEYED(who_stays_on_the_list_is_not_cut_when_another_key_goes),
         KEYED(nobody_takes_the_route_of_another_key),
         KEYED(the_route_of_who_is_gone_leads_to_nobody_else),
+        KEYED(a_recorded_conversation_says_nothing_when_it_is_played_again),
+        KEYED(a_message_that_is_said_twice_is_heard_once_and_ends_the_connection),
+        KEYED(messages_out_of_order_are_not_heard_and_end_the_connection),
+        KEYED(a_message_that_was_changed_on_its_way_ends_the_connection),
         KEYED(a_socket_of_this_host_is_as_it_was),
         KEYED(an_address_names_the_host_that_is_advertised),
         KEYED(a_second_server_with_keys_in_one_loop_is_refused),

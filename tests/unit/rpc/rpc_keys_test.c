@@ -1,6 +1,7 @@
 /* TCP among strangers: whoever does not have the key is not heard, and learns nothing, whichever end of the connection
  * it has taken. */
 #include "core/rpc/envelope.h"
+#include "tests/unit/rpc/relay.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
 #include <arpa/inet.h>
@@ -8,15 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { RECORD_BYTES = 1 << 16 };
-
 /* A payload that nobody is to read, or to send. */
 static const uint64_t SECRET = 0x1122334455667788u;
-
-static uint16_t port_of(const char *endpoint)
-{
-    return (uint16_t)strtoul(strrchr(endpoint, ':') + 1, NULL, 10);
-}
 
 static void send_credit(void *socket)
 {
@@ -156,57 +150,6 @@ static void whoever_takes_over_the_port_with_other_keys_is_told_nothing(void **s
 }
 
 /* ---- bytes on their way ---- */
-
-/* A relay between a peer and its server that keeps what the peer says. */
-struct relay {
-    int listener, from, to; /* -1: not there */
-    uint16_t port;
-    uint8_t record[RECORD_BYTES];
-    size_t size;
-};
-
-static int open_connection(uint16_t port)
-{
-    struct sockaddr_in address = {
-        .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons(port)};
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-    return fd;
-}
-
-static void open_relay(struct relay *relay)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof(address);
-    *relay = (struct relay){.from = -1, .to = -1, .listener = socket(AF_INET, SOCK_STREAM, 0)};
-    assert_int_equal(bind(relay->listener, (struct sockaddr *)&address, sizeof(address)), 0);
-    assert_int_equal(listen(relay->listener, 1), 0);
-    assert_int_equal(getsockname(relay->listener, (struct sockaddr *)&address, &size), 0);
-    relay->port = ntohs(address.sin_port);
-}
-
-static bool is_readable(int fd)
-{
-    struct pollfd item = {.fd = fd, .events = POLLIN};
-    return fd >= 0 && poll(&item, 1, 0) > 0;
-}
-
-/* Passes on what has come, either way. */
-static void pass_on(struct relay *relay)
-{
-    uint8_t back[4096];
-    if (is_readable(relay->from)) {
-        ssize_t got = read(relay->from, relay->record + relay->size, RECORD_BYTES - relay->size);
-        if (got > 0)
-            assert_int_equal(write(relay->to, relay->record + relay->size, (size_t)got), got);
-        relay->size += got > 0 ? (size_t)got : 0;
-    }
-    if (is_readable(relay->to)) {
-        ssize_t got = read(relay->to, back, sizeof(back));
-        if (got > 0)
-            assert_int_equal(write(relay->from, back, (size_t)got), got);
-    }
-}
 
 static void connect_through(struct fixture *fixture, struct relay *relay)
 {
