@@ -29,6 +29,7 @@ enum {
     PROBES = 3,
     UNHEARD_MS = 10 * 1000, /* what was sent and is not acknowledged: the other side is gone */
     CONNECT_MS = 3000, /* then it is tried again: the system would wait twice as long each time */
+    ARRIVALS = 4096, /* that wait to be taken up: after a restart thousands come at once */
     CLOSE_WAIT_NS = 200 * 1000,
     CLOSE_WAITS_MAX = 2500,
 };
@@ -65,6 +66,7 @@ static const struct option OPTIONS[] = {
 /* With a pair: nobody takes the route of another one, and the far end may vanish without a word. */
 static const struct option ELSEWHERE[] = {
     {true, false, ZMQ_ROUTER_HANDOVER, 0},
+    {true, false, ZMQ_BACKLOG, ARRIVALS},
     {true, true, ZMQ_TCP_KEEPALIVE_IDLE, KEEPALIVE_S},
     {true, true, ZMQ_TCP_KEEPALIVE_INTVL, PROBE_S},
     {true, true, ZMQ_TCP_KEEPALIVE_CNT, PROBES},

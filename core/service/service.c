@@ -134,6 +134,9 @@ enum weir_status weir_service_listen_remote(struct weir_rpc_server *server, cons
     const struct weir_rpc_door door = {endpoint, advertise, &pair};
     status = weir_rpc_listen_keyed(server, &door, err);
     weir_pair_fini(&pair);
+    if (status == WEIR_OK)
+        weir_log(WEIR_LOG_INFO, "lets in those who have keys", "address=%s",
+                 weir_rpc_keyed_address(server));
     return status;
 }
 
