@@ -1,6 +1,6 @@
-/* Deciding handshakes of servers that are bound with a pair: ZeroMQ asks of each, by ZAP (https://rfc.zeromq.org/spec/27),
- * and goes on with the connection only when the key is in the keyring of now. The key is then named with each message.
- * One for each context; answered on the loop's thread. For core/rpc alone. */
+/* Deciding handshakes of servers that are bound with a pair: ZeroMQ asks of each, by ZAP
+ * (https://rfc.zeromq.org/spec/27), and goes on with the connection only when the key is in the keyring of now. The
+ * key is then named with each message. One for each context; answered on the loop's thread. For core/rpc alone. */
 #ifndef WEIR_RPC_GATE_H
 #define WEIR_RPC_GATE_H
 

@@ -1,4 +1,4 @@
-/* Whose connections are. */
+/* Connections by key. */
 #include "core/rpc/guests.h"
 
 #include "core/base/memory.h"
@@ -60,7 +60,7 @@ bool weir_guests_may_be_told(const struct weir_guests *guests, const struct weir
            weir_keyring_find(keyring, guests->at[fd].public) != NULL;
 }
 
-/* What waits to be sent goes too, once ZeroMQ has closed the descriptor, which it does when it is told that the
+/* Bytes that wait to be sent go too, once ZeroMQ has closed the descriptor, which it does when it is told that the
  * connection is over. */
 static void cut(int fd)
 {

@@ -1,6 +1,6 @@
 /* Connections that a server was reached by under keys, by descriptor: whose they are, and that they still are. The
- * descriptor of a connection that is over may be another one's, which the kernel's name of a socket tells. Beside them it
- * knows those that inflow.h counts, if that is linked. Loop thread. For core/rpc alone. */
+ * descriptor of a connection that is over may be another one's, which the kernel's name of a socket tells. Beside
+ * them it knows those that inflow.h counts, if that is linked. Loop thread. For core/rpc alone. */
 #ifndef WEIR_RPC_GUESTS_H
 #define WEIR_RPC_GUESTS_H
 

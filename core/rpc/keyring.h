@@ -1,4 +1,4 @@
-/* Who is let in from elsewhere: the allow-list, by public key. It is set in full, each time under a larger number.
+/* The allow-list of those who come from elsewhere, by public key. It is set in full, each time under a larger number.
  * Pure; zero-initialised is empty and lets nobody in. */
 #ifndef WEIR_RPC_KEYRING_H
 #define WEIR_RPC_KEYRING_H
@@ -11,7 +11,7 @@ enum {
     WEIR_KEYRING_WORD_MAX = 64, /* characters of a name, and of a tenant */
 };
 
-/* Who has sent a message. */
+/* Sender of a message. */
 struct weir_sender {
     enum weir_role role;
     const char *name;   /* of the key; "": whoever reaches the socket */

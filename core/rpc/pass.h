@@ -1,6 +1,6 @@
 /* A pass: the file by which a person, worker or trainer elsewhere is let in. It holds a secret, so that others may not
- * be able to read it; it is named by its path, and nothing of it goes into a command line, an environment or a log. YAML of
- * one line for each key, which a client library reads without a library for YAML:
+ * be able to read it; it is named by its path, and nothing of it goes into a command line, an environment or a log.
+ * YAML of one line for each key, which a client library reads without a library for YAML:
  *
  *     platform: "tcp://10.0.0.1:5800#KEY"    where the platform is, and the public key that it proves
  *     name: "rosa"

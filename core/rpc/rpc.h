@@ -55,8 +55,8 @@ struct weir_request {
 };
 
 typedef void weir_rpc_handler_fn(void *owner, struct weir_request *request);
-/* Who has sent a request: whose key it came under, as the keyring of now says; of sockets of this host, whoever reaches
- * them: the platform, or trainers. Until the handler returns. */
+/* Returns who has sent a request, until the handler returns: whose key it came under, as the keyring of now says; of
+ * sockets of this host, whoever reaches them: the platform, or trainers. */
 const struct weir_sender *weir_rpc_sender(const struct weir_request *request);
 /* True, with its user, when the sender is a process of this host, on a local socket. Until the handler returns. */
 bool weir_rpc_user(const struct weir_request *request, uid_t *ret_user);
@@ -88,8 +88,8 @@ enum weir_status weir_rpc_serve(struct weir_loop *loop, const char *endpoint,
 struct weir_rpc_server *weir_rpc_server_new(struct weir_loop *loop,
                                             const struct weir_rpc_handler *handlers, void *owner);
 /* Binds the server at one more endpoint, for a role: messages that messages.def does not let it send are refused there
- * with DENIED, before they are decoded. WEIR_ROLE_PLATFORM may send all. At most three. Errors as weir_rpc_serve(), which
- * makes a server and binds it for the platform. */
+ * with DENIED, before they are decoded. WEIR_ROLE_PLATFORM may send all. At most three. Errors as weir_rpc_serve(),
+ * which makes a server and binds it for the platform. */
 enum weir_status weir_rpc_listen(struct weir_rpc_server *server, const char *endpoint,
                                  enum weir_role role, struct weir_error *err) WEIR_MUST_USE;
 /* An endpoint that is reached from elsewhere. */
@@ -104,8 +104,8 @@ struct weir_rpc_door {
 enum weir_status weir_rpc_listen_keyed(struct weir_rpc_server *server,
                                        const struct weir_rpc_door *door,
                                        struct weir_error *err) WEIR_MUST_USE;
-/* Sets the keyring in full, unless it has the number or a larger one. Connections under keys that are not in it are cut,
- * and nothing is told to those who had them. INVALID, and nothing changes. */
+/* Sets the keyring in full, unless it has the number or a larger one. Connections under keys that are not in it are
+ * cut, and nothing is told to those who had them. INVALID, and nothing changes. */
 enum weir_status weir_rpc_set_keys(struct weir_rpc_server *server, const struct msg_keys_set *keys,
                                    struct weir_error *err) WEIR_MUST_USE;
 const struct weir_keyring *weir_rpc_keyring(const struct weir_rpc_server *server);
@@ -192,9 +192,9 @@ struct weir_rpc_connection {
     struct weir_rpc_peer **ret_peer;
     struct weir_error *err;
 };
-/* weir_rpc_connect_as(loop, address, pair, handlers, owner, ret_peer, err). Calls are refused with DENIED once the other
- * side has looked at the key and turned it away; it is asked again and again all the same, as the key may be let in
- * later. */
+/* weir_rpc_connect_as(loop, address, pair, handlers, owner, ret_peer, err). Calls are refused with DENIED once the
+ * other side has looked at the key and turned it away; it is asked again and again all the same, as the key may be
+ * let in later. */
 #define weir_rpc_connect_as(...) \
     weir_rpc_connect_under(&(const struct weir_rpc_connection){__VA_ARGS__})
 enum weir_status weir_rpc_connect_under(const struct weir_rpc_connection *to) WEIR_MUST_USE;

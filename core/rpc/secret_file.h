@@ -1,5 +1,5 @@
-/* Files that hold a secret: lines of `key: "value"`, YAML. Nobody but their owner may be able to read them. For core/rpc
- * alone. */
+/* Files that hold a secret: lines of `key: "value"`, YAML. Nobody but their owner may be able to read them. For
+ * core/rpc alone. */
 #ifndef WEIR_RPC_SECRET_FILE_H
 #define WEIR_RPC_SECRET_FILE_H
 

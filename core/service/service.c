@@ -298,7 +298,7 @@ static void answer_keys(struct running *running, const struct weir_request *requ
     weir_rpc_answer(request, status, MSG_keys_noted, &answer, NULL, &err);
 }
 
-/* What every service answers. */
+/* Messages that every service answers. */
 static const struct {
     enum weir_message type;
     void (*fn)(struct running *running, const struct weir_request *request);

@@ -102,8 +102,8 @@ struct weir_service_connection {
     struct weir_error *err;
 };
 /* Connects a process to a service: weir_service_connect(options, service, loop, handlers, owner, ret_peer, err). By its
- * socket, unless the process has a pass, and so is elsewhere: then over TCP, under the key of the pass. Errors are those
- * of weir_pass_read() and weir_rpc_connect(). */
+ * socket, unless the process has a pass, and so is elsewhere: then over TCP, under the key of the pass. Errors are
+ * those of weir_pass_read() and weir_rpc_connect(). */
 #define weir_service_connect(...) \
     weir_service_connect_to(&(const struct weir_service_connection){__VA_ARGS__})
 enum weir_status weir_service_connect_to(const struct weir_service_connection *connection)

@@ -70,7 +70,8 @@ struct pool_beat {
 
 void preprocess_pool_fini(struct pool *pool);
 /* Notes a beat and returns the slot, or -1: the beat is of a session that was replaced by one that lives, or of a key
- * other than that of the worker of that name, which lives, or there is no slot left. `*ret_known` is false for the first beat of a session. */
+ * other than that of the worker of that name, which lives, or there is no slot left. `*ret_known` is false for the
+ * first beat of a session. */
 int preprocess_pool_hear(struct pool *pool, const struct pool_beat *beat, int64_t now_ms,
                          bool *ret_known);
 /* The worker ends: it is no longer shown, and no beat of this session counts. Returns the slot, or -1: it has

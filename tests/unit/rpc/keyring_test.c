@@ -103,7 +103,8 @@ static void a_newer_list_replaces_all_of_it_and_an_older_one_nothing(void **stat
     weir_keyring_fini(&keyring);
 }
 
-/* A role that no key has, two at once, a name that breaks lines of a log, a key that is none, one that is there twice. */
+/* A role that no key has, two at once, a name that breaks lines of a log, a key that is none, one that is there
+ * twice. */
 static void a_list_that_cannot_be_meant_changes_nothing(void **state)
 {
     static struct rows good, bad;

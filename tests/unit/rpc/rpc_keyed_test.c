@@ -1,5 +1,5 @@
-/* A server that is reached from elsewhere: who is let in, held to what, and for how long. Strangers, thieves and listeners
- * speak through sockets of ZeroMQ's own. */
+/* A server that is reached from elsewhere: who is let in, held to what, and for how long. Strangers, thieves and
+ * listeners speak through sockets of ZeroMQ's own. */
 #include "core/base/memory.h"
 #include "core/rpc/envelope.h"
 #include "core/rpc/rpc.h"
@@ -27,14 +27,14 @@ struct lab {
     struct weir_pair own, pair[PEOPLE];
     uint64_t number; /* of the newest keyring */
     struct weir_rpc_peer *peer;
-    /* What the server saw last. */
+    /* Seen last by the server. */
     int served;
     struct weir_route route;
     enum weir_role role;
     char name[32], tenant[32];
     int refusals;
     char refused[32], refused_name[32], refused_key[WEIR_KEY_CHARACTERS + 1];
-    /* What the peer heard. */
+    /* Heard by the peer. */
     bool done;
     enum weir_status status;
     char text[WEIR_ERROR_TEXT_MAX];
@@ -488,7 +488,7 @@ static void end_relayed(struct relay *relay)
     close(relay->listener);
 }
 
-/* What the peer says next, kept by the relay instead of passed on. */
+/* Bytes that the peer says next, kept by the relay instead of passed on. */
 static struct weir_bytes hold_back(struct lab *lab, struct relay *relay)
 {
     size_t begin = relay->size;

@@ -1,5 +1,5 @@
-/* A service that is reached from elsewhere, as a process: the pair that it keeps, passes and keys, and what becomes of it
- * among crowds of strangers, and under a flood from somebody who has a key. */
+/* A service that is reached from elsewhere, as a process: the pair that it keeps, passes and keys, and what becomes
+ * of it among crowds of strangers, and under a flood from somebody who has a key. */
 #include "core/base/memory.h"
 #include "core/rpc/pass.h"
 #include "core/service/service.h"
@@ -242,7 +242,7 @@ static void the_pair_is_the_owners_alone_and_outlives_the_process(void **state)
 
 static int enter(const struct lab *lab)
 {
-    const char *port = strrchr(lab->address, ':') + 1;
+    const char *port = strchr(lab->address + strlen("tcp:"), ':') + 1;
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
                                   .sin_port = htons((uint16_t)strtoul(port, NULL, 10))};

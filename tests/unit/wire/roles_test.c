@@ -1,4 +1,4 @@
-/* Who may send which message: what keys are for. */
+/* Messages by role: what a key is for. */
 #include "core/wire/wire.h"
 
 #include <setjmp.h>
