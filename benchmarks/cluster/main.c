@@ -1,4 +1,5 @@
 /* bench_cluster: what leaves a host (C15, C21). */
+#include "benchmarks/cluster/curve.h"
 #include "benchmarks/cluster/link.h"
 #include "benchmarks/harness.h"
 
@@ -7,10 +8,12 @@
 
 #include <stdlib.h>
 
-enum { BATCHES = 200 };
+enum { BATCHES = 200, CURVE_BYTES = 128 << 20 };
 
 struct cluster_bench {
-    struct cluster_link *link; /* NULL: not asked for yet */
+    struct cluster_link *link;   /* NULL: not asked for yet */
+    struct cluster_curve *curve; /* the same */
+    double scale;
     uint64_t batches;
 };
 
@@ -21,6 +24,7 @@ static enum weir_status open_cluster(const char *directory, double scale, void *
     (void)directory;
     (void)err;
     bench->batches = (uint64_t)(BATCHES * scale) + 1;
+    bench->scale = scale;
     *ret_state = bench;
     return WEIR_OK;
 }
@@ -29,6 +33,7 @@ static void close_cluster(void *state)
 {
     struct cluster_bench *bench = state;
     cluster_link_close(bench->link);
+    cluster_curve_close(bench->curve);
     free(bench);
 }
 
@@ -63,7 +68,54 @@ static enum weir_status fetch_plain(void *state, double *ret_rate, struct weir_e
     return status;
 }
 
+/* ---- keys against what they are made of ---- */
+
+static enum weir_status prepare_curve(void *state, struct weir_error *err)
+{
+    struct cluster_bench *bench = state;
+    return bench->curve != NULL ? WEIR_OK : cluster_curve_open(&bench->curve, err);
+}
+
+typedef void carry_fn(struct cluster_curve *curve, uint64_t count, size_t size);
+
+static enum weir_status carry(struct cluster_bench *bench, carry_fn *fn, size_t size,
+                              double *ret_rate)
+{
+    uint64_t count = (uint64_t)(CURVE_BYTES * bench->scale) / size + 1;
+    int64_t begun_ns = weir_now_ns();
+    fn(bench->curve, count, size);
+    *ret_rate = (double)(count * size) / 1e6 / ((double)(weir_now_ns() - begun_ns) / 1e9);
+    return WEIR_OK;
+}
+
+/* ours_SIZE() and theirs_SIZE(). */
+#define CURVE(name, size)                                                                        \
+    static enum weir_status ours_##name(void *state, double *ret_rate, struct weir_error *err)   \
+    {                                                                                            \
+        (void)err;                                                                               \
+        return carry(state, cluster_curve_batches, (size), ret_rate);                            \
+    }                                                                                            \
+    static enum weir_status theirs_##name(void *state, double *ret_rate, struct weir_error *err) \
+    {                                                                                            \
+        (void)err;                                                                               \
+        return carry(state, cluster_curve_bare, (size), ret_rate);                               \
+    }
+CURVE(64k, 64 << 10)
+CURVE(1m, 1 << 20)
+CURVE(16m, 16 << 20)
+
+#define CURVE_FIGURE(name_)                                                                       \
+    {                                                                                             \
+        .name = "cluster.curve." #name_, .against = "a bare pair of ZeroMQ's sockets with CURVE", \
+        .unit = "MB/s", .bar = 0.5, .prepare = prepare_curve, .ours = ours_##name_,               \
+        .theirs = theirs_##name_                                                                  \
+    }
+
+/* Those of the link come last: they leave this network namespace. */
 static const struct bench_figure FIGURES[] = {
+    CURVE_FIGURE(64k),
+    CURVE_FIGURE(1m),
+    CURVE_FIGURE(16m),
     {.name = "cluster.link.batches",
      .against = "plain TCP over the same link of 1 Gbit/s and 1 ms",
      .unit = "MB/s",
@@ -75,7 +127,7 @@ static const struct bench_figure FIGURES[] = {
 
 static const struct bench CLUSTER = {
     .name = "cluster",
-    .summary = "batches of 600 kB between two network namespaces, under keys, against plain TCP",
+    .summary = "batches under keys: between two network namespaces, and over the loopback",
     .figures = FIGURES,
     .figure_count = WEIR_COUNT(FIGURES),
     .open = open_cluster,
