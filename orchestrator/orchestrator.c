@@ -132,6 +132,23 @@ static void on_refusal(void *owner, const struct weir_refusal *refusal)
                               sender != NULL ? weir_role_name(sender->role) : "", refusal->message);
 }
 
+static enum weir_status begin_change(void *owner, const char *what, const char *name,
+                                     int64_t *ret_order, struct weir_error *err)
+{
+    const struct orchestrator *orch = owner;
+    json_t *about = json_pack("{ss}", "name", name);
+    const struct audit_order order = {"platform", "platform", what, about};
+    enum weir_status status = orchestrator_audit_begin(orch->audit, &order, ret_order, err);
+    json_decref(about);
+    return status;
+}
+
+static void end_change(void *owner, int64_t order, enum weir_status outcome)
+{
+    const struct orchestrator *orch = owner;
+    orchestrator_audit_end(orch->audit, order, outcome, NULL);
+}
+
 /* Before anybody is let in. */
 static enum weir_status open_keys(struct orchestrator *orch, struct weir_error *err)
 {
@@ -142,6 +159,7 @@ static enum weir_status open_keys(struct orchestrator *orch, struct weir_error *
         return status;
     orch->topics.audit = orch->audit;
     orch->topics.keys = orch->keys;
+    orchestrator_keys_log_to(orch->keys, &(struct keys_log){orch, begin_change, end_change});
     weir_rpc_on_refusal(orch->topics.server, on_refusal, orch);
     return WEIR_OK;
 }

@@ -20,6 +20,7 @@ struct keys {
     struct weir_keyring keyring; /* as it is committed */
     bool is_stale;               /* unless a commit of unknown outcome came about */
     struct keys_spreading spreading;
+    struct keys_log log;
 };
 
 /* ---- the list ---- */
@@ -116,6 +117,19 @@ static enum weir_status change(struct keys *keys, change_fn *fn, const void *wha
     } else {
         weir_keyring_fini(&keyring);
     }
+    return status;
+}
+
+/* A change that nobody has ordered. */
+static enum weir_status change_logged(struct keys *keys, change_fn *fn, const void *what,
+                                      const char *kind, const char *name, struct weir_error *err)
+{
+    int64_t order = 0;
+    enum weir_status status = keys->log.begin(keys->log.owner, kind, name, &order, err);
+    if (status != WEIR_OK)
+        return status;
+    status = change(keys, fn, what, err);
+    keys->log.end(keys->log.owner, order, status);
     return status;
 }
 
@@ -291,7 +305,7 @@ enum weir_status orchestrator_keys_end(struct keys *keys, const char *made_for,
                                        struct weir_error *err)
 {
     weir_require(made_for[0] != '\0');
-    return change(keys, change_ended, made_for, err);
+    return change_logged(keys, change_ended, made_for, "keys_end", made_for, err);
 }
 
 /* An earlier try that was killed may have left a key whose secret nobody has. */
@@ -340,7 +354,8 @@ enum weir_status orchestrator_keys_issue(struct keys *keys, const struct keys_or
     enum weir_status status = weir_pair_draw(&pair, err);
     if (status != WEIR_OK)
         return status;
-    status = change(keys, change_issued, &(struct newcomer){order, pair.public}, err);
+    status = change_logged(keys, change_issued, &(struct newcomer){order, pair.public},
+                           "keys_issue", order->name, err);
     if (status == WEIR_OK)
         status = write_pass(keys, order, &pair, path, err);
     weir_pair_fini(&pair);
@@ -398,6 +413,11 @@ enum weir_status orchestrator_keys_open(struct context *context, struct weir_rpc
     orchestrator_keys_spread_begin(&keys->spreading);
     *ret_keys = WEIR_TAKE(keys);
     return WEIR_OK;
+}
+
+void orchestrator_keys_log_to(struct keys *keys, const struct keys_log *log)
+{
+    keys->log = *log;
 }
 
 void orchestrator_keys_close(struct keys *keys)

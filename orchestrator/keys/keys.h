@@ -43,6 +43,16 @@ enum weir_status orchestrator_keys_rotate(struct keys *keys, const char *name,
 enum weir_status orchestrator_keys_revoke(struct keys *keys, const char *name,
                                           struct weir_error *err) WEIR_MUST_USE;
 
+/* The audit log, of keys that the platform makes and ends by itself; people's orders are in it already. */
+struct keys_log {
+    void *owner;
+    /* Commits that it begins. UNAVAILABLE, and nothing is done. */
+    enum weir_status (*begin)(void *owner, const char *what, const char *name, int64_t *ret_order,
+                              struct weir_error *err);
+    void (*end)(void *owner, int64_t order, enum weir_status outcome);
+};
+/* Before any is made. */
+void orchestrator_keys_log_to(struct keys *keys, const struct keys_log *log);
 /* Makes a pair, lets it in, and writes its pass to a new file at `path`, of mode 0600. An earlier key of that name
  * ends, if it was made for the same, as its file may never have been written. UNSUPPORTED unless the platform listens
  * to others than this host. */

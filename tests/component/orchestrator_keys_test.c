@@ -1,0 +1,107 @@
+/* Keys that the platform makes for a group of processes, against real Postgres and a real keyed listener. */
+#include "tests/component/orchestrator_stage.h"
+
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+#include "core/rpc/pass.h"
+#include "orchestrator/keys/keys.h"
+#include "tests/support/loop.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+static const struct keys_order WORKERS = {
+    .name = "worker@weir-1", .role = WEIR_ROLE_WORKER, .tenant = "", .made_for = "group weir-1"};
+
+static void listen_to_all(struct stage *stage)
+{
+    struct weir_error err;
+    struct weir_pair pair;
+    assert_int_equal(weir_pair_draw(&pair, &err), WEIR_OK);
+    const struct weir_rpc_door door = {"tcp://127.0.0.1:*", NULL, &pair};
+    assert_int_equal(weir_rpc_listen_keyed(stage->orch->topics.server, &door, &err), WEIR_OK);
+    weir_pair_fini(&pair);
+}
+
+static void issue(struct stage *stage, const char *path, struct weir_pass *ret_pass)
+{
+    struct weir_error err;
+    assert_int_equal(orchestrator_keys_issue(stage->orch->keys, &WORKERS, path, &err), WEIR_OK);
+    assert_int_equal(weir_pass_read(path, ret_pass, &err), WEIR_OK);
+}
+
+static const struct weir_sender *find(const struct stage *stage, const struct weir_pass *pass)
+{
+    return weir_keyring_find(weir_rpc_keyring(stage->orch->topics.server), pass->pair.public);
+}
+
+static void a_key_of_a_group_lies_in_its_file_and_ends_with_the_group(void **state)
+{
+    struct stage *stage = *state;
+    struct weir_error err;
+    struct weir_pass pass = {.platform = NULL};
+    struct stat file;
+    WEIR_AUTO_FREE char *path = weir_format("%s/worker.key", stage->dir.path);
+    listen_to_all(stage);
+    issue(stage, path, &pass);
+    assert_int_equal(stat(path, &file), 0);
+    assert_int_equal(file.st_mode & 0777, 0600);
+    assert_string_equal(pass.platform, weir_rpc_keyed_address(stage->orch->topics.server));
+    const struct weir_sender *sender = find(stage, &pass);
+    assert_non_null(sender);
+    assert_int_equal(sender->role, WEIR_ROLE_WORKER);
+    assert_string_equal(sender->name, "worker@weir-1");
+    assert_int_equal(orchestrator_keys_end(stage->orch->keys, "group weir-2", &err), WEIR_OK);
+    assert_non_null(find(stage, &pass));
+    assert_int_equal(orchestrator_keys_end(stage->orch->keys, "group weir-1", &err), WEIR_OK);
+    assert_null(find(stage, &pass));
+    assert_int_equal(orchestrator_keys_end(stage->orch->keys, "group weir-1", &err), WEIR_OK);
+    weir_pass_fini(&pass);
+}
+
+static void a_group_that_is_tried_again_has_the_newest_key_alone(void **state)
+{
+    struct stage *stage = *state;
+    struct weir_error err;
+    struct weir_pass first = {.platform = NULL}, second = {.platform = NULL};
+    const struct keys_order other = {"worker@weir-1", WEIR_ROLE_WORKER, "", "group weir-9"};
+    WEIR_AUTO_FREE char *path = weir_format("%s/worker.key", stage->dir.path);
+    listen_to_all(stage);
+    issue(stage, path, &first);
+    issue(stage, path, &second);
+    assert_null(find(stage, &first));
+    assert_non_null(find(stage, &second));
+    assert_int_equal(orchestrator_keys_issue(stage->orch->keys, &other, path, &err), WEIR_EXISTS);
+    assert_non_null(find(stage, &second));
+    weir_pass_fini(&first);
+    weir_pass_fini(&second);
+}
+
+static void a_platform_that_listens_to_its_own_host_alone_makes_no_keys(void **state)
+{
+    struct stage *stage = *state;
+    struct weir_error err;
+    WEIR_AUTO_FREE char *path = weir_format("%s/worker.key", stage->dir.path);
+    assert_int_equal(orchestrator_keys_issue(stage->orch->keys, &WORKERS, path, &err),
+                     WEIR_UNSUPPORTED);
+    assert_int_equal(orchestrator_keys_number(stage->orch->keys), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_key_of_a_group_lies_in_its_file_and_ends_with_the_group,
+                                        stage_setup, stage_teardown),
+        cmocka_unit_test_setup_teardown(a_group_that_is_tried_again_has_the_newest_key_alone,
+                                        stage_setup, stage_teardown),
+        cmocka_unit_test_setup_teardown(a_platform_that_listens_to_its_own_host_alone_makes_no_keys,
+                                        stage_setup, stage_teardown),
+    };
+    return cmocka_run_group_tests_name("orchestrator_keys", tests, NULL, NULL);
+}

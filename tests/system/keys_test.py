@@ -1,0 +1,206 @@
+"""Keys: let in until they are revoked, held to their role and their tenant, and told again to every service that was killed. Who
+has ordered what is in a log that cannot be rewritten unseen."""
+
+import json
+import re
+import socket
+import stat
+from contextlib import contextmanager
+
+from weirlab import DEADLINE_S, PIPELINE, Lab, await_that, binaries, child, faulty, kill, query, run_tests, serve
+
+LIVE = PIPELINE.replace("name: lab, mode: replay", "name: red, mode: live")
+SECRET = re.compile(r'secret: "(.*)"')
+PUBLIC = re.compile(r'public: "(.*)"')
+
+
+def free_row():
+    """The first of four free ports in a row."""
+    while True:
+        with socket.socket() as one:
+            one.bind(("127.0.0.1", 0))
+            first = one.getsockname()[1]
+        sockets = [socket.socket() for _ in range(4)]
+        try:
+            for number, one in enumerate(sockets):
+                one.bind(("127.0.0.1", first + number))
+            return first
+        except (OSError, OverflowError):
+            continue
+        finally:
+            for one in sockets:
+                one.close()
+
+
+class Elsewhere(Lab):
+    """A platform that listens to whoever has a key, on loopback."""
+
+    def __init__(self):
+        super().__init__(samples=20, every=1000, pipeline=LIVE)
+        self.address = f"tcp://127.0.0.1:{free_row()}"
+        self.seen = 0
+
+    def serve(self):
+        return serve(self, "--listen", self.address)
+
+    def pass_of(self, name):
+        return self.folder / f"{name}.key"
+
+    def new(self, role, name, *options):
+        return self.weir("keys", "new", role, name, "-o", self.pass_of(name), *options)
+
+    def by(self, name, *words):
+        """A command under a key, that has ended in whatever way."""
+        return child.run([binaries() / "weir", "--key", self.pass_of(name), *words], capture_output=True, text=True,
+                         timeout=DEADLINE_S)
+
+    def told(self, name, *words):
+        done = self.by(name, *words, "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    def refused(self, name, *words):
+        done = self.by(name, *words)
+        assert done.returncode != 0, done.stdout
+        return done.stderr
+
+    def all_have_noted(self):
+        services = json.loads(self.weir("keys", "list", "--json"))["services"]
+        return all(service["noted"] for service in services)
+
+    def audit(self):
+        return json.loads(self.weir("audit", "--json"))["records"]
+
+    def verified(self, expect):
+        return json.loads(self.weir("audit", "--verify", "--json", expect=expect))
+
+
+@contextmanager
+def elsewhere():
+    lab = Elsewhere()
+    server = lab.serve()
+    try:
+        yield lab
+    finally:
+        server.terminate()
+        server.communicate(timeout=DEADLINE_S)
+        lab.remove()
+
+
+def test_a_key_is_let_in_until_it_is_revoked_and_a_service_that_was_killed_hears_of_it_again():
+    with elsewhere() as lab:
+        shown = lab.new("viewer", "ben") + lab.new("viewer", "rosa")
+        for name in ("ben", "rosa"):
+            text = lab.pass_of(name).read_text()
+            assert stat.S_IMODE(lab.pass_of(name).stat().st_mode) == 0o600
+            assert SECRET.search(text)[1] not in shown
+            assert lab.told(name, "status")["pipelines"] == []
+        await_that(lab.all_have_noted)
+        assert kill(lab.data_dir, "storage")
+        answer = json.loads(lab.weir("keys", "revoke", "ben", "--json"))
+        assert {service["service"] for service in answer["services"]} == {"storage", "selector", "dispatcher"}
+        await_that(lab.all_have_noted)
+        assert "revoked" in lab.refused("ben", "status")
+        assert lab.told("rosa", "status")["pipelines"] == []
+        public = PUBLIC.search(lab.pass_of("ben").read_text())[1]
+        again = lab.ask("keys", "allow", "viewer", "ben", public)
+        assert again.returncode == 1 and "revoked" in again.stderr
+
+
+def test_a_key_that_is_rotated_has_another_pair_and_the_old_one_ends():
+    with elsewhere() as lab:
+        lab.new("viewer", "ben")
+        old = lab.pass_of("ben").rename(lab.folder / "old.key")
+        lab.weir("keys", "rotate", "ben", "-o", lab.pass_of("ben"))
+        assert lab.told("ben", "status")["pipelines"] == []
+        assert "revoked" in lab.refused(old.stem, "status")
+        printed = lab.weir("keys", "rotate", "ben", "-o", "-")
+        assert SECRET.search(printed) and "revoked" in lab.refused("ben", "status")
+
+
+def test_erasing_is_for_privacy_keys_and_those_are_made_on_the_host():
+    with elsewhere() as lab:
+        for role in ("operator", "submitter", "viewer", "privacy", "worker", "trainer"):
+            lab.new(role, role)
+        for role in ("operator", "submitter", "viewer"):
+            assert f"key '{role}' is of role {role}" in lab.refused(role, "erase", "request", "--subject", "x", "--allow-none")
+        for role in ("worker", "trainer"):
+            assert f"is not for a {role} to send" in lab.refused(role, "status")
+        assert "on the platform's own host" in lab.refused("operator", "keys", "new", "privacy", "evil", "-o",
+                                                           lab.folder / "evil.key")
+        assert not (lab.folder / "evil.key").exists()
+        erased = lab.told("privacy", "erase", "request", "--subject", "someone@example.org", "--allow-none")
+        log = json.dumps(lab.audit())
+        assert erased["erasure"] == 1 and '"erasure": 1' in log and "someone" not in log
+
+
+def test_a_tenant_sees_and_orders_its_own_pipelines_alone():
+    with elsewhere() as lab:
+        lab.new("submitter", "rosa", "--tenant", "red")
+        lab.new("viewer", "rob", "--tenant", "red")
+        lab.new("submitter", "ben", "--tenant", "blue")
+        lab.new("operator", "olga")
+        assert lab.told("rosa", "submit", lab.pipeline)["tenant"] == "red"
+        for name, seen in (("rosa", ["red"]), ("rob", ["red"]), ("olga", ["red"]), ("ben", [])):
+            assert [one["pipeline"] for one in lab.told(name, "list")["pipelines"]] == seen, name
+            assert [one["pipeline"] for one in lab.told(name, "status")["pipelines"]] == seen, name
+        await_that(lambda: lab.told("rosa", "datasets")["datasets"])
+        assert lab.told("ben", "datasets")["datasets"] == []
+        for words in (("pause", "red"), ("report", "--pipeline", "red"), ("stop", "red"), ("remove", "red")):
+            assert "there is none" in lab.refused("ben", *words), words
+        assert "give it another name" in lab.refused("ben", "submit", lab.pipeline)
+        other = lab.folder / "other.yaml"
+        other.write_text(lab.pipeline.read_text().replace("name: red", "name: blue"))
+        assert "dataset notes is not tenant blue's" in lab.refused("ben", "submit", other)
+        assert "about the whole platform" in lab.refused("rosa", "workers")
+        assert lab.told("rosa", "pause", "red")["pipeline"] == "red"
+        assert "key" in lab.weir("keys", "list")
+
+
+def test_a_log_that_was_rewritten_is_found_out():
+    with elsewhere() as lab:
+        for name in ("ben", "rosa", "olga"):
+            lab.new("viewer", name)
+        assert "is of role viewer" in lab.refused("ben", "cache", "drop")
+        whole = lab.verified(0)
+        assert whole["records"] == whole["newest"] == len(lab.audit()) == 7
+        assert [record["outcome"] for record in lab.audit() if record.get("who") == "ben"] == ["refused"]
+        query(lab, "CREATE TABLE orchestrator.kept AS SELECT * FROM orchestrator.audit")
+        for forgery, found in (
+                ("UPDATE orchestrator.audit SET record = replace(record, '\"ben\"', '\"eve\"') WHERE number = 1", {1}),
+                ("DELETE FROM orchestrator.audit WHERE number = 4", {5}),
+                ("UPDATE orchestrator.audit SET record = (SELECT record FROM orchestrator.kept WHERE number = 2) "
+                 "WHERE number = 4", {4, 5}),
+                ("DELETE FROM orchestrator.audit WHERE number = 7", {7})):
+            query(lab, forgery)
+            wrong = lab.verified(1)
+            assert {one["record"] for one in wrong["wrong"]} == found, (forgery, wrong)
+            query(lab, "TRUNCATE orchestrator.audit; INSERT INTO orchestrator.audit SELECT * FROM orchestrator.kept")
+        assert lab.verified(0)["hash"] == whole["hash"]
+        query(lab, "DROP TABLE orchestrator.kept")
+
+
+def test_a_platform_that_is_killed_at_a_change_of_keys_has_made_it_or_has_not():
+    for point in ("keys.change", "keys.changed"):
+        lab = Elsewhere()
+        with faulty(f"{point}=!1"):
+            dying = lab.serve()
+        made = lab.ask("keys", "new", "viewer", "ben", "-o", lab.pass_of("ben"))
+        dying.communicate(timeout=DEADLINE_S)
+        assert dying.returncode < 0 and made.returncode != 0, made
+        server = lab.serve()
+        try:
+            listed = [key["name"] for key in json.loads(lab.weir("keys", "list", "--json"))["keys"]]
+            assert listed == (["ben"] if point == "keys.changed" else []), point
+            assert lab.verified(0)["records"] == 1
+            if lab.pass_of("ben").exists():
+                works = lab.by("ben", "status")
+                assert (works.returncode == 0) == bool(listed), works
+        finally:
+            server.terminate()
+            server.communicate(timeout=DEADLINE_S)
+            lab.remove()
+
+
+if __name__ == "__main__":
+    run_tests(globals())
