@@ -57,7 +57,7 @@ void preprocess_dispatcher_keys(void *state, const struct weir_keyring *keyring)
     int64_t now_ms = weir_loop_now_ms(dispatcher->loop);
     (void)keyring;
     for (size_t i = 0; i < pool->count; i++)
-        if (preprocess_pool_is_heard(pool, i, now_ms) && pool->worker[i].key[0] != '\0')
+        if (preprocess_pool_is_heard(pool, i, now_ms))
             (void)weir_rpc_push(dispatcher->server, &pool->worker[i].route, MSG_worker_hint, &now,
                                 NULL); /* lost, the next beat asks all the same */
 }
@@ -101,7 +101,7 @@ void preprocess_dispatcher_tell_keys(const struct dispatcher *dispatcher,
 {
     const struct weir_keyring *keyring = weir_rpc_keyring(dispatcher->server);
     const struct msg_worker_beat *said = beat->message;
-    if (weir_rpc_role(beat) != WEIR_ROLE_WORKER || said->keys >= keyring->number)
+    if (said->keys >= keyring->number)
         return;
     struct msg_keys_set keys = weir_keyring_tell(keyring, WEIR_ROLE_TRAINER, beat->arena);
     add_own(dispatcher, &keys, beat->arena);

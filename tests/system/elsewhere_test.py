@@ -112,8 +112,6 @@ def files_of_the_platform_are_not_here(far):
 
 
 def a_person_works_as_at_home(far):
-    watching = far.begin("watch", "lab", "--json")  # before it is there: refused; so it is submitted first
-    watching.communicate(timeout=DEADLINE_S)
     far.weir("submit", str(far.lab.pipeline))
     watching = far.begin("watch", "lab", "--json")
     far.stop()
@@ -127,7 +125,7 @@ def a_person_works_as_at_home(far):
     predicted = [json.loads(line) for line in far.weir("predict", "--json", said=row * 3).splitlines()]
     assert len(predicted) == 3, predicted
     far.weir("submit", str(far.lab.folder / "rows.yaml"))
-    rows = "".join(f"{1009843200 + i},{i % 2},note\n" for i in range(50))
+    rows = "ts,y,note\n" + "".join(f"{1009843200 + i},{i % 2},note\n" for i in range(50))
     await_that(lambda: any(d["dataset"] == "rows" for d in json.loads(far.weir("datasets", "--json"))["datasets"]))
     assert json.loads(far.weir("push", "rows", "--json", said=rows))["samples"] == 50
 
