@@ -20,7 +20,7 @@ static void show_pool(const json_t *workers, struct cli_page *page)
     cli_show_table(page, workers, COLUMNS, WEIR_COUNT(COLUMNS));
 }
 
-/* What is wrong with workers on other hosts. */
+/* Says which workers elsewhere cannot be reached, or see old bytes. */
 static void show_troubles(const json_t *workers, struct cli_page *page)
 {
     for (size_t i = 0; i < json_array_size(workers); i++) {

@@ -85,7 +85,7 @@ ANSWERED(doctor_request, doctor_is, examine(owner, asked, arena, answer, err))
 
 /* ---- others ---- */
 
-/* What is in a bucket is answered when it has come; what can be written to memory that the reader lends, or has come
+/* Answers a read in a bucket when its bytes have come; what can be written to memory that the reader lends, or has come
  * from a bucket just now, at once; all else from threads. */
 static void on_read(void *owner, struct weir_request *request)
 {

@@ -211,47 +211,6 @@ static struct worker_peer *find_slot(struct weir_client *client, const char *end
     return unused;
 }
 
-static bool is_far(const char *endpoint)
-{
-    static const char TCP[] = "tcp:";
-    return strncmp(endpoint, TCP, sizeof(TCP) - 1) == 0;
-}
-
-static void on_reached(void *owner, const struct weir_reply *reply, const struct weir_error *err)
-{
-    struct worker_peer *worker = owner;
-    (void)err; /* it is asked again */
-    worker->reach.is_asked = false;
-    if (reply != NULL)
-        worker->reach.heard_ms = weir_now_ms();
-}
-
-/* Asks workers that have long been silent whether they are there. */
-static void seek_workers(struct weir_client *client, int64_t now_ms)
-{
-    for (size_t i = 0; i < DELIVERY_WORKERS_MAX; i++) {
-        struct worker_peer *worker = &client->workers[i];
-        if (worker->peer == NULL || !trainer_reach_is_due(&worker->reach, now_ms))
-            continue;
-        worker->reach.is_asked = true;
-        weir_rpc_call(worker->peer, MSG_health, NULL, REACH_ANSWER_MS, on_reached, worker);
-    }
-}
-
-/* Lists the workers that cannot be reached. */
-static struct weir_strs unreachable(const struct weir_client *client, int64_t now_ms,
-                                    const char *endpoints[DELIVERY_WORKERS_MAX])
-{
-    size_t count = 0;
-    for (size_t i = 0; i < DELIVERY_WORKERS_MAX; i++) {
-        const struct worker_peer *worker = &client->workers[i];
-        if (worker->is_barred ||
-            (worker->peer != NULL && trainer_reach_is_lost(&worker->reach, now_ms)))
-            endpoints[count++] = worker->endpoint;
-    }
-    return (struct weir_strs){endpoints, count};
-}
-
 static void join(struct weir_client *client, const char *endpoint)
 {
     struct worker_peer *worker = find_slot(client, endpoint);
@@ -261,12 +220,14 @@ static void join(struct weir_client *client, const char *endpoint)
         free(worker->endpoint);
         worker->endpoint = weir_strdup(endpoint);
     }
-    worker->reach = (struct reach){.is_far = is_far(endpoint), .heard_ms = weir_now_ms()};
+    worker->reach =
+        (struct reach){.is_far = trainer_client_is_far(endpoint), .heard_ms = weir_now_ms()};
     worker->is_barred = client->is_elsewhere && !worker->reach.is_far;
     if (worker->is_barred)
         return; /* the dispatcher hears of it, and leases it nothing for this loop */
     /* Under the pair, if there is one: the worker may be elsewhere. */
-    const struct weir_pair *pair = client->has_pair && is_far(endpoint) ? &client->pair : NULL;
+    const struct weir_pair *pair =
+        client->has_pair && trainer_client_is_far(endpoint) ? &client->pair : NULL;
     if (weir_rpc_connect_as(client->loop, endpoint, pair, FROM_WORKER, worker, &worker->peer,
                             NULL) == WEIR_OK)
         trainer_delivery_worker_join(client->delivery, worker->slot);
@@ -352,17 +313,6 @@ static void give_credit(struct weir_client *client, int64_t now_ms)
 
 /* ---- dispatcher ---- */
 
-/* Takes the pair that workers elsewhere let the platform's own trainers in by, unless this one has its own. */
-static void take_pair(struct weir_client *client, const struct msg_client_opened *opened)
-{
-    if (client->has_pair || !weir_key_is_one(opened->pair_public) ||
-        !weir_key_is_one(opened->pair_secret))
-        return;
-    memcpy(client->pair.public, opened->pair_public, sizeof(client->pair.public));
-    memcpy(client->pair.secret, opened->pair_secret, sizeof(client->pair.secret));
-    client->has_pair = true;
-}
-
 static void remember_opened(struct weir_client *client, const struct msg_client_opened *opened)
 {
     weir_buf_append(&client->fitted, opened->fitted.at, opened->fitted.size);
@@ -385,7 +335,7 @@ static void remember_opened(struct weir_client *client, const struct msg_client_
     trainer_delivery_resize(client->delivery, client->buffering.bytes);
     trainer_lending_resize(&client->lending, client->buffering.bytes);
     trainer_lending_saw(&client->lending, opened->batch_bytes);
-    take_pair(client, opened);
+    trainer_client_take_pair(client, opened);
     set_workers(client, opened->workers);
 }
 
@@ -485,7 +435,7 @@ static void send_beat(struct weir_client *client, int64_t now_ms)
     struct msg_client_beat beat;
     const char *endpoints[DELIVERY_WORKERS_MAX];
     trainer_delivery_beat(client->delivery, now_ms, &beat);
-    beat.unreachable = unreachable(client, now_ms, endpoints);
+    beat.unreachable = trainer_client_unreachable(client, now_ms, endpoints);
     beat.wait_ns = waited_ns(client);
     beat.steps_ns = client->steps_ns;
     add_window(&client->buffering, &beat);
@@ -631,7 +581,7 @@ static void send_due(struct weir_client *client, int64_t now_ms)
     trainer_client_send_done(client);
     size_window(client, weir_now_ns());
     give_credit(client, now_ms);
-    seek_workers(client, now_ms);
+    trainer_client_seek_workers(client, now_ms);
     if (client->orchestrator != NULL && !client->report_call.open && says_something(client) &&
         now_ms - client->report_ms >= REPORT_MS)
         send_report(client, now_ms);

@@ -113,6 +113,18 @@ void trainer_client_free_discarded(struct weir_client *client);
 /* Ends the session with what happened, once. Under `mutex`. */
 void trainer_client_fail(struct weir_client *client, const struct weir_error *failure);
 
+/* ---- reaching.c ---- */
+
+/* True when the endpoint is reached by TCP. */
+bool trainer_client_is_far(const char *endpoint);
+/* Asks workers that have long been silent whether they are there. Under `mutex`. */
+void trainer_client_seek_workers(struct weir_client *client, int64_t now_ms);
+/* Lists the workers that cannot be reached. Under `mutex`. */
+struct weir_strs trainer_client_unreachable(const struct weir_client *client, int64_t now_ms,
+                                            const char *endpoints[DELIVERY_WORKERS_MAX]);
+/* Takes the pair that workers elsewhere let the platform's own trainers in by, unless this one has its own. */
+void trainer_client_take_pair(struct weir_client *client, const struct msg_client_opened *opened);
+
 /* ---- client.c ---- */
 
 /* Has the I/O thread look at everything. */

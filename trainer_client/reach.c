@@ -1,4 +1,4 @@
-/* Whether a worker can be reached. */
+/* Silence of workers, and what it means. */
 #include "trainer_client/reach.h"
 
 bool trainer_reach_is_due(const struct reach *reach, int64_t now_ms)

@@ -1,4 +1,4 @@
-/* Whether a worker can be reached: asked when nothing is heard of it. A worker that the dispatcher hears and this
+/* Reaching a worker, which is asked when nothing is heard of it. A worker that the dispatcher hears and this
  * consumer does not, as behind a firewall, would be leased groups that never arrive. Pure; one per worker. */
 #ifndef WEIR_TRAINER_CLIENT_REACH_H
 #define WEIR_TRAINER_CLIENT_REACH_H

@@ -19,6 +19,7 @@ struct pipeline_outline {
     int64_t id;
     const struct pipeline_edition *before; /* newest first; NULL: it has had one file */
     const struct orchestrator_config *config;
+    const char *tenant; /* "": none */
     const char *file;
     struct weir_bytes text; /* of the file */
     struct weir_u64s

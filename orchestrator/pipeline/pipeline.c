@@ -450,6 +450,7 @@ struct pipeline_outline orchestrator_pipeline_outline(const struct pipeline *pip
         .id = pipeline->id,
         .before = pipeline->editions,
         .config = pipeline->config,
+        .tenant = pipeline->owner,
         .file = pipeline->file,
         .text = weir_buf_view(&pipeline->text),
         .positions = {.at = pipeline->positions, .count = pipeline->dataset_count},

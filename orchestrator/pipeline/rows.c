@@ -24,6 +24,15 @@ static enum weir_status load_datasets(struct pipeline *pipeline, struct weir_err
     return WEIR_OK;
 }
 
+/* Whoever has borrowed it keeps it: it never changes. */
+static void keep_owner(struct pipeline *pipeline, const char *owner)
+{
+    if (weir_str_equal(pipeline->owner, owner))
+        return;
+    free(pipeline->owner);
+    pipeline->owner = weir_strdup(owner);
+}
+
 enum weir_status orchestrator_pipeline_load(struct pipeline *pipeline, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
@@ -44,8 +53,7 @@ enum weir_status orchestrator_pipeline_load(struct pipeline *pipeline, struct we
     pipeline->pending_us = weir_rows_i64(rows, 0, "pending_us");
     pipeline->checks = weir_rows_i64(rows, 0, "checks");
     pipeline->generation = weir_rows_i64(rows, 0, "generation");
-    free(pipeline->owner);
-    pipeline->owner = weir_strdup(weir_rows_text(rows, 0, "owner"));
+    keep_owner(pipeline, weir_rows_text(rows, 0, "owner"));
     struct weir_bytes saved = weir_rows_bytes(rows, 0, "trigger_state");
     weir_buf_clear(&pipeline->trigger_saved);
     weir_buf_append(&pipeline->trigger_saved, saved.at, saved.size);

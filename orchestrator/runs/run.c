@@ -396,6 +396,7 @@ static void open_job(struct run *run)
         .tables = weir_buf_view(&run->tables),
         .later = foresight.later,
         .seen = foresight.seen,
+        .tenant = run->outline.tenant,
     };
     weir_rpc_call(run->context->dispatcher, MSG_job_open, &message, ORCHESTRATOR_REQUEST_MS,
                   on_job_opened, run);

@@ -1,6 +1,6 @@
-/* Workers of a job's crew that are leased nothing of it: a consumer of the job cannot reach them, so that what they make
- * would never arrive; or they cannot make it. Both are said again for as long as they are so, and nothing is remembered
- * for much longer: another session, or another network, may do. Pure; owned by struct dispatcher_entry. */
+/* Workers of a job's crew that are leased nothing of it: a consumer of the job cannot reach them, so that what they
+ * make would never arrive; or they cannot make it. Both are said again for as long as they are so, and nothing is
+ * remembered for much longer: another session, or another network, may do. Pure; owned by struct dispatcher_entry. */
 #ifndef WEIR_PREPROCESS_DISPATCHER_BARRED_H
 #define WEIR_PREPROCESS_DISPATCHER_BARRED_H
 

@@ -1,6 +1,6 @@
 /* Keys of trainers, handed on to workers that are elsewhere: those let trainers in by themselves. Trainers that run on
- * the platform's host have no keys. For them the dispatcher keeps one pair, in DATA_DIR/keys/trainers, which it hands on
- * like the others, and tells to whoever opens a consumer through a socket of this host. */
+ * the platform's host have no keys. For them the dispatcher keeps one pair, in DATA_DIR/keys/trainers, which it hands
+ * on like the others, and tells to whoever opens a consumer through a socket of this host. */
 #ifndef WEIR_PREPROCESS_DISPATCHER_KEYS_H
 #define WEIR_PREPROCESS_DISPATCHER_KEYS_H
 

@@ -2,7 +2,6 @@
 #include "preprocess/worker/batch_maker.h"
 
 #include "core/base/clock.h"
-#include "core/base/hash.h"
 #include "core/base/line_at.h"
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
@@ -13,19 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    MAPPED_SAMPLES_MAX = 512, /* that are taken together */
-    AHEAD = 16,
-    DISTRUSTED_MAX = 256, /* files; of more, the ones noted first are tried again */
-};
+enum { MAPPED_SAMPLES_MAX = 512 /* that are taken together */, AHEAD = 16 };
 
 struct batch_maker {
     struct files *files;
     struct crashes *crashes;
     struct batch_maker_read has_read;
-    uint64_t
-        distrusted[DISTRUSTED_MAX]; /* files of another host that showed old bytes: hash_of() */
-    size_t distrusted_count;        /* ever noted */
     /* One batch at a time: */
     struct rows rows;
     struct weir_buf times; /* event times of the rows, where operators read them */
@@ -81,41 +73,9 @@ const char *preprocess_batch_maker_reason(const struct batch_maker *maker)
     return maker->reason;
 }
 
-/* Another version of a file has another one. */
-static uint64_t hash_of(const struct file_about *about)
+struct files *preprocess_batch_maker_files(struct batch_maker *maker)
 {
-    return weir_hash64(weir_bytes_of(about->path), about->size ^ (uint64_t)about->mtime_ns);
-}
-
-bool preprocess_batch_maker_trusts(const struct batch_maker *maker, const struct file_about *about)
-{
-    size_t count =
-        maker->distrusted_count < DISTRUSTED_MAX ? maker->distrusted_count : DISTRUSTED_MAX;
-    uint64_t hash = count > 0 ? hash_of(about) : 0;
-    for (size_t i = 0; i < count; i++) {
-        if (maker->distrusted[i] == hash)
-            return false;
-    }
-    return true;
-}
-
-/* A file that showed other bytes than storage has would do so again and again. */
-static void distrust(struct batch_maker *maker, const struct file_about *about)
-{
-    maker->has_read.mismatches++;
-    if (preprocess_batch_maker_trusts(maker, about))
-        maker->distrusted[maker->distrusted_count++ % DISTRUSTED_MAX] = hash_of(about);
-}
-
-bool preprocess_batch_maker_sees(struct batch_maker *maker, const struct file_about *about)
-{
-    return preprocess_files_check(maker->files, about);
-}
-
-bool preprocess_batch_maker_needs_sums(const struct batch_maker *maker,
-                                       const struct file_about *about)
-{
-    return preprocess_files_is_elsewhere(maker->files, about);
+    return maker->files;
 }
 
 void preprocess_batch_maker_forget_files(struct batch_maker *maker)
@@ -217,25 +177,6 @@ static void note_file(struct batch_maker *maker, const struct batch_request *req
         maker->mappings[file] = *mapping;
 }
 
-/* Takes bytes back out of `out` that are not those of the sample, as a file system that is shared with another host may
- * show them. */
-static enum weir_status compare(struct batch_maker *maker, const struct batch_request *request,
-                                const struct located_sample *sample, struct weir_buf *out,
-                                struct weir_error *err)
-{
-    const struct file_about *about = &request->located->files[sample->file];
-    struct weir_bytes bytes =
-        weir_bytes(out->at + out->size - sample->length, (size_t)sample->length);
-    if (!preprocess_files_is_elsewhere(maker->files, about) ||
-        preprocess_record_sums_agree(request->sums, sample->id, bytes))
-        return WEIR_OK;
-    if (preprocess_record_sums_has(request->sums, sample->id))
-        distrust(maker, about);
-    out->size -= sample->length;
-    return weir_fail(err, WEIR_STALE, "%s: sample %lu is not what storage has there", about->path,
-                     sample->id);
-}
-
 /* A file that is not the one located may be so again once it is located again, and is storage's to read
  * after that; one that cannot be opened is so at once. */
 static enum weir_status read_file(struct batch_maker *maker, const struct batch_request *request,
@@ -245,7 +186,8 @@ static enum weir_status read_file(struct batch_maker *maker, const struct batch_
     struct file_range range = range_of(request->located, sample);
     enum weir_status status = preprocess_files_read(maker->files, &range, out, err);
     if (status == WEIR_OK)
-        status = compare(maker, request, sample, out, err);
+        status =
+            preprocess_record_sums_check(request->sums, maker->files, &range, sample->id, out, err);
     if (status == WEIR_OK)
         note_file(maker, request, sample->file);
     if (status == WEIR_OK || (status == WEIR_STALE && request->located->tries == 0))

@@ -58,19 +58,13 @@ const struct kept_rows *preprocess_batch_maker_kept(const struct batch_maker *ma
 struct batch_maker_read {
     uint64_t bytes;
     int64_t ns;
-    uint64_t mismatches; /* records in files of another host that were not what storage has */
 };
 struct batch_maker_read preprocess_batch_maker_read(const struct batch_maker *maker);
 /* Returns the first sample of the newest batch that failed, with its place (the end of a long path) and the reason; ""
  * when none did. */
 const char *preprocess_batch_maker_reason(const struct batch_maker *maker);
-/* False for a file of another host that has shown other bytes than storage has, and is as it was. */
-bool preprocess_batch_maker_trusts(const struct batch_maker *maker, const struct file_about *about);
-/* True when the file can be opened here, and is the one described. */
-bool preprocess_batch_maker_sees(struct batch_maker *maker, const struct file_about *about);
-/* True when the file was described on another host. */
-bool preprocess_batch_maker_needs_sums(const struct batch_maker *maker,
-                                       const struct file_about *about);
+/* Returns the files that it reads; borrowed. */
+struct files *preprocess_batch_maker_files(struct batch_maker *maker);
 /* Files are opened and checked again. */
 void preprocess_batch_maker_forget_files(struct batch_maker *maker);
 /* Nothing of the batches made so far is left: neither rows nor reasons. */

@@ -276,7 +276,8 @@ void preprocess_worker_beat(struct worker *worker)
         .queued = (uint32_t)worker->flow.ready_count,
         .place = worker->place,
         .wiped = weir_memory_wipes() ? worker->wiped : 0,
-        .mismatches = worker->mismatches,
+        .mismatches =
+            preprocess_files_mismatches(preprocess_batch_maker_files(worker->batch_maker)),
         .keys = weir_rpc_keyring(worker->server)->number,
     };
     add_leases(worker, arena, &fits, &beat);

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { HINTS = 256 };
+enum { HINTS = 256, DISTRUSTED_MAX = 256 };
 
 struct open_file {
     int fd; /* -1: the slot is free */
@@ -30,8 +30,11 @@ struct files {
     struct open_file slot[FILES_OPEN_MAX];
     uint64_t clock;
     uint64_t batch;
-    uint64_t mapped;     /* bytes, of all slots */
-    uint64_t host;       /* this one */
+    uint64_t mapped;                     /* bytes, of all slots */
+    uint64_t host;                       /* this one */
+    uint64_t distrusted[DISTRUSTED_MAX]; /* version_of() files of another */
+    size_t distrusted_count;             /* ever noted */
+    uint64_t mismatches;
     uint8_t hint[HINTS]; /* by inode: the slot where such a one was found last */
 };
 
@@ -75,6 +78,35 @@ void preprocess_files_free(struct files *files)
 bool preprocess_files_is_elsewhere(const struct files *files, const struct file_about *about)
 {
     return about->host != 0 && about->host != files->host;
+}
+
+static uint64_t version_of(const struct file_about *about)
+{
+    return weir_hash64(weir_bytes_of(about->path), about->size ^ (uint64_t)about->mtime_ns);
+}
+
+bool preprocess_files_trusts(const struct files *files, const struct file_about *about)
+{
+    size_t noted = files->distrusted_count;
+    size_t count = noted < DISTRUSTED_MAX ? noted : DISTRUSTED_MAX;
+    uint64_t version = count > 0 ? version_of(about) : 0;
+    for (size_t i = 0; i < count; i++) {
+        if (files->distrusted[i] == version)
+            return false;
+    }
+    return true;
+}
+
+void preprocess_files_distrust(struct files *files, const struct file_about *about)
+{
+    files->mismatches++;
+    if (preprocess_files_trusts(files, about))
+        files->distrusted[files->distrusted_count++ % DISTRUSTED_MAX] = version_of(about);
+}
+
+uint64_t preprocess_files_mismatches(const struct files *files)
+{
+    return files->mismatches;
 }
 
 /* Returns what tells a file of another host from others; 0 for one of this host. */

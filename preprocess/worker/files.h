@@ -46,6 +46,12 @@ enum weir_status preprocess_files_read(struct files *files, const struct file_ra
                                        struct weir_buf *out, struct weir_error *err) WEIR_MUST_USE;
 /* True when the file was described on another host. */
 bool preprocess_files_is_elsewhere(const struct files *files, const struct file_about *about);
+/* A file of another host has shown other bytes than storage has there: it would do so again, until it changes. */
+void preprocess_files_distrust(struct files *files, const struct file_about *about);
+/* False for such a file; of many, for those noted last. */
+bool preprocess_files_trusts(const struct files *files, const struct file_about *about);
+/* Returns how often preprocess_files_distrust() was called. */
+uint64_t preprocess_files_mismatches(const struct files *files);
 /* The mapping of the file; NULL unless it has one, and was read from since preprocess_files_begin(). It stays until
  * then while no more than FILES_OPEN_MAX files are read. */
 const struct mapping *preprocess_files_mapping(struct files *files, const struct file_about *about);

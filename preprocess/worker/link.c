@@ -1,4 +1,4 @@
-/* Whether bytes are compressed on their way. */
+/* Choosing whether bytes are compressed on their way. */
 #include "preprocess/worker/link.h"
 
 static const double NEWEST = 0.25; /* weight of the newest answer */

@@ -257,7 +257,6 @@ static void make(struct worker *worker, const struct worker_make *what)
     struct kept_tally kept = preprocess_batch_maker_kept(worker->batch_maker)->tally;
     job->bytes_read += read.bytes - before_read.bytes;
     job->read_ns += read.ns - before_read.ns;
-    worker->mismatches += read.mismatches - before_read.mismatches;
     preprocess_kept_tally_add(&job->kept, &before_kept, &kept);
     if (status == WEIR_TIMEOUT)
         return; /* the next round goes on with it */

@@ -50,3 +50,18 @@ bool preprocess_record_sums_agree(const struct record_sums *sums, uint64_t id,
     const struct record_sum *known = find(sums, id);
     return known != NULL && known->crc == weir_crc32c(bytes);
 }
+
+enum weir_status preprocess_record_sums_check(const struct record_sums *sums, struct files *files,
+                                              const struct file_range *range, uint64_t id,
+                                              struct weir_buf *out, struct weir_error *err)
+{
+    struct weir_bytes bytes = weir_bytes(out->at + out->size - range->length, range->length);
+    if (!preprocess_files_is_elsewhere(files, range->file) ||
+        preprocess_record_sums_agree(sums, id, bytes))
+        return WEIR_OK;
+    if (preprocess_record_sums_has(sums, id))
+        preprocess_files_distrust(files, range->file);
+    out->size -= range->length;
+    return weir_fail(err, WEIR_STALE, "%s: sample %lu is not what storage has there",
+                     range->file->path, id);
+}

@@ -9,6 +9,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/index.h"
+#include "preprocess/worker/files.h"
 
 #include <stdbool.h>
 
@@ -32,5 +33,11 @@ bool preprocess_record_sums_has(const struct record_sums *sums, uint64_t id);
 /* True when the bytes are those of the sample; false also when no sum of it is known. */
 bool preprocess_record_sums_agree(const struct record_sums *sums, uint64_t id,
                                   struct weir_bytes bytes);
+/* Checks bytes that were read from a file to the end of `out`. Those of a file of this host need no sum. STALE, and
+ * they are taken back, for others than the sample's: the file is believed no longer. */
+enum weir_status preprocess_record_sums_check(const struct record_sums *sums, struct files *files,
+                                              const struct file_range *range, uint64_t id,
+                                              struct weir_buf *out,
+                                              struct weir_error *err) WEIR_MUST_USE;
 
 #endif

@@ -154,7 +154,6 @@ struct worker {
     bool hold_open;
     int64_t hold_ms;
 
-    uint64_t mismatches;  /* records in files of another host that were not what storage has */
     uint64_t wipe, wiped; /* newest that was asked for, and obeyed */
 };
 

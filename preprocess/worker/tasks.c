@@ -81,22 +81,21 @@ static void answered(struct worker_task *task, enum weir_status status,
     weir_log(WEIR_LOG_DEBUG, "storage did not answer, asking again", "reason=\"%s\"", err->text);
 }
 
-/* Leaves files to storage to read that have no path, or are of another host and not to be seen, or believed, from here. To look at
- * every small file would cost as much as to read it: those after the first are taken to be like the last one looked
- * at, and whichever cannot be read is left to storage then. */
+/* Leaves files to storage to read that have no path, or are of another host and not to be seen, or believed, from here.
+ * To look at every small file would cost as much as to read it: those after the first are taken to be like the last one
+ * looked at, and whichever cannot be read is left to storage then. */
 static void leave_to_storage(struct worker_task *task)
 {
-    struct batch_maker *maker = task->worker->batch_maker;
+    struct files *files = preprocess_batch_maker_files(task->worker->batch_maker);
     const struct located *located = &task->located;
     bool is_seen = true;
     unsigned looks = 0;
     for (uint32_t i = 0; i < located->file_count; i++) {
         const struct file_about *about = &located->files[i];
-        bool is_elsewhere = *about->path != '\0' && preprocess_batch_maker_needs_sums(maker, about);
+        bool is_elsewhere = *about->path != '\0' && preprocess_files_is_elsewhere(files, about);
         if (is_elsewhere && looks++ < LOOKS_MAX)
-            is_seen = preprocess_batch_maker_sees(maker, about);
-        bool is_read_here =
-            !is_elsewhere || (is_seen && preprocess_batch_maker_trusts(maker, about));
+            is_seen = preprocess_files_check(files, about);
+        bool is_read_here = !is_elsewhere || (is_seen && preprocess_files_trusts(files, about));
         if (*about->path == '\0' || !is_read_here)
             preprocess_fetched_add_file(&task->fetched, i);
     }
@@ -243,8 +242,8 @@ static bool needs_sum(const struct worker_task *task, const struct located_sampl
     const struct worker *worker = task->worker;
     return sample->state == WEIR_SAMPLE_LIVE &&
            !preprocess_fetched_has_file(&task->fetched, sample->file) &&
-           preprocess_batch_maker_needs_sums(worker->batch_maker,
-                                             &task->located.files[sample->file]) &&
+           preprocess_files_is_elsewhere(preprocess_batch_maker_files(worker->batch_maker),
+                                         &task->located.files[sample->file]) &&
            !preprocess_record_sums_has(&worker->sums, sample->id);
 }
 

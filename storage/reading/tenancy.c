@@ -1,4 +1,4 @@
-/* Whose samples a reader may read. */
+/* Samples that a reader may read, by tenant. */
 #include "storage/reading/tenancy.h"
 
 #include "core/wire/sample.h"
@@ -18,7 +18,8 @@ static bool has_word(const char *words, const char *word)
     return false;
 }
 
-/* What nobody has declared is nobody's: rows that are lent for a prediction, say, whose owner storage does not know. */
+/* Datasets that nobody has declared are nobody's, such as rows that are lent for a prediction, whose owner storage does
+ * not know. */
 static enum weir_status check(const struct catalog *catalog, const struct weir_sender *sender,
                               uint64_t number, struct weir_error *err)
 {

@@ -1,4 +1,4 @@
-/* Whose samples a reader may read: a key that is for the pipelines of one tenant opens no dataset of others. */
+/* Samples that a reader may read, by tenant: a key for the pipelines of one tenant opens no dataset of others. */
 #ifndef WEIR_STORAGE_TENANCY_H
 #define WEIR_STORAGE_TENANCY_H
 

@@ -27,7 +27,8 @@ struct gather_from {
 };
 /* Best in the order of files, and of offsets in each; any order is read. */
 void storage_gather(const struct gather_from *from, struct gather_range *ranges, size_t count);
-/* The same in two steps. On the loop's thread: reads what is of objects, and names the files of the rest, in `arena`. */
+/* The same in two steps. On the loop's thread: reads what is of objects, and names the files of the rest, in `arena`,
+ * which has to outlive the ranges. */
 void storage_gather_prepare(const struct gather_from *from, struct gather_range *ranges,
                             size_t count, struct weir_arena *arena);
 /* On any thread, of ranges that nobody else has, and whose files are copies: reads that rest. */

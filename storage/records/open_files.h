@@ -28,7 +28,7 @@ bool storage_open_files_check(struct open_files *files, int fd, const struct sto
 
 /* For threads of their own, without a cache: opens the file at an absolute path; -1 as above. The caller's. */
 int storage_file_open(const char *path, const struct stored_file *file);
-/* What storage_open_files_check() asks. */
+/* The same question as storage_open_files_check(). */
 bool storage_file_is_as_indexed(int fd, const struct stored_file *file,
                                 const struct storage_secret *secret);
 
