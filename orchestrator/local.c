@@ -450,7 +450,8 @@ static enum weir_status open_orchestrator(struct local *local, struct weir_error
 {
     const struct local_options *options = local->options;
     local->workers =
-        (struct worker_programs){local->platform, options->system, on_worker_exit, local};
+        (struct worker_programs){local->platform, options->system, options->remote != NULL,
+                                 on_worker_exit, local};
     const struct orchestrator_crew crew = orchestrator_worker_crew(&local->workers);
     const struct orchestrator_options opening = {
         .data_dir = orchestrator_platform_data_dir(local->platform),

@@ -80,8 +80,8 @@ static enum weir_status open_pool(struct orchestrator *orch,
                                   const struct orchestrator_options *options,
                                   struct weir_error *err)
 {
-    enum weir_status status =
-        orchestrator_pool_open(&orch->context, &options->workers, options->crew, &orch->pool, err);
+    enum weir_status status = orchestrator_pool_open(&orch->context, orch->keys, &options->workers,
+                                                     options->crew, &orch->pool, err);
     orch->runs.pool = orch->topics.pool = orch->pool;
     return status;
 }
@@ -183,8 +183,6 @@ enum weir_status orchestrator_open(struct weir_loop *loop,
     struct receipt_key_order *order =
         options->new_receipt_key != NULL ? options->new_receipt_key : &none;
     enum weir_status status = open_database(orch, options->postgres, err);
-    if (status == WEIR_OK && options->crew != NULL)
-        status = open_pool(orch, options, err);
     if (status == WEIR_OK)
         status = orchestrator_receipt_keys_open(&orch->context, order, err);
     if (status == WEIR_OK && weir_fault("orchestrator.open"))
@@ -195,6 +193,8 @@ enum weir_status orchestrator_open(struct weir_loop *loop,
         status = listen_to_all(orch, options, err);
     if (status == WEIR_OK)
         status = open_keys(orch, err);
+    if (status == WEIR_OK && options->crew != NULL)
+        status = open_pool(orch, options, err);
     if (status == WEIR_OK)
         status = orchestrator_runs_recall(&orch->runs, err);
     if (status == WEIR_OK)

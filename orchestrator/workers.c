@@ -1,6 +1,7 @@
 /* A group of workers as programs of the platform. */
 #include "orchestrator/workers.h"
 
+#include "core/base/bytes.h"
 #include "core/base/memory.h"
 
 #include <inttypes.h>
@@ -22,13 +23,16 @@ static void add(struct worker_arguments *arguments, const char *option, const ch
 }
 
 static void arguments_init(struct worker_arguments *arguments,
-                           const struct orchestrator_system *system, const char *place)
+                           const struct orchestrator_system *system, const struct crew_group *group)
 {
+    const char *place = group->place;
     *arguments = (struct worker_arguments){.share = weir_format("%" PRIu64, system->share_bytes)};
     add(arguments, "--share", arguments->share);
-    if (system->listen != NULL)
+    if (group->key != NULL)
+        add(arguments, "--listen", "tcp://" LAUNCHER_HOST ":*");
+    else if (system->listen != NULL)
         add(arguments, "--listen", system->listen);
-    if (system->listen != NULL && system->advertise != NULL)
+    if (group->key == NULL && system->listen != NULL && system->advertise != NULL)
         add(arguments, "--advertise", system->advertise);
     if (system->compress != NULL)
         add(arguments, "--compress", system->compress);
@@ -55,12 +59,13 @@ static enum weir_status hand_over(const struct worker_programs *workers, platfor
                                   const struct crew_group *group, struct weir_error *err)
 {
     struct worker_arguments arguments;
-    arguments_init(&arguments, workers->system, group->place);
+    arguments_init(&arguments, workers->system, group);
     struct orchestrator_program *programs = weir_calloc(group->count, sizeof(*programs));
     for (size_t i = 0; i < group->count; i++)
         programs[i] = (struct orchestrator_program){
             .program = "worker",
             .name = group->names[i],
+            .is_elsewhere = group->key != NULL,
             .arguments = arguments.at,
             .argument_count = arguments.count,
             .restart = true,
@@ -71,6 +76,7 @@ static enum weir_status hand_over(const struct worker_programs *workers, platfor
         .group = group->name,
         .place = group->place,
         .launcher = group->launcher,
+        .key = group->key,
         .cores = 1, /* a worker is one loop on one thread */
         .at = programs,
         .count = group->count,
@@ -103,11 +109,21 @@ static size_t list(const void *owner, struct launcher_process *processes, size_t
     return orchestrator_platform_list(workers->platform, processes, max);
 }
 
+/* A launcher other than local may start them anywhere; where nobody elsewhere is listened to, they need the platform's
+ * own sockets and folders. */
+static bool is_elsewhere(const struct worker_programs *programs, const char *launcher)
+{
+    return programs->is_listening && !weir_str_equal(launcher, "local");
+}
+
 struct orchestrator_crew orchestrator_worker_crew(struct worker_programs *programs)
 {
+    const struct launching *launching = &programs->system->launching;
     return (struct orchestrator_crew){
         .owner = programs,
-        .launchers = {programs->system->launching.workers, programs->system->launching.trainers},
+        .launchers = {launching->workers, launching->trainers},
+        .are_elsewhere = {is_elsewhere(programs, launching->workers),
+                          is_elsewhere(programs, launching->trainers)},
         .start = start,
         .adopt = adopt,
         .stop = stop,

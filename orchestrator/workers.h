@@ -10,6 +10,7 @@
 struct worker_programs {
     struct orchestrator_platform *platform;
     const struct orchestrator_system *system;
+    bool is_listening;          /* the platform, to those elsewhere */
     weir_child_exit_fn *exited; /* of each worker */
     void *exited_owner;
 };

@@ -35,10 +35,11 @@ struct launcher_resources {
     int64_t time_ms; /* how long it may run */
 };
 
-/* In the words of a command these stand for what only the machine knows that it is started on: its address, and a new
- * folder that is removed when it has ended. */
+/* In the words of a command and its variables these stand for what only the machine knows that it is started on: its
+ * address, a new folder that is removed when it has ended, and the file of the group's pass there. */
 #define LAUNCHER_HOST    "{host}"
 #define LAUNCHER_SCRATCH "{scratch}"
+#define LAUNCHER_KEY     "{key}"
 
 struct launcher_group {
     const char *name;               /* unique for all time and all platforms, weir-PLATFORM-…:
@@ -47,6 +48,7 @@ struct launcher_group {
     struct launcher_resources each; /* that one process may use */
     const struct orchestrator_child *members; /* by unique names */
     size_t count;
+    const char *key; /* file of the pass that its processes prove; NULL: none */
     bool is_gang; /* they run at the same time or not at all, and the end of one ends the others */
 };
 

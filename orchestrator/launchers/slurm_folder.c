@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MEMBERS_BYTES_MAX = 1 << 16, RECORD_BYTES_MAX = 300 };
+enum { MEMBERS_BYTES_MAX = 1 << 16, RECORD_BYTES_MAX = 300, KEY_BYTES_MAX = 4096 };
 
 char *orchestrator_slurm_folder(const struct slurm_folders *folders, const char *group)
 {
@@ -62,6 +62,18 @@ static enum weir_status write_private(const char *path, struct weir_bytes text,
                : weir_fail(err, WEIR_IO, "cannot write %s: %s", path, strerror(errno));
 }
 
+static enum weir_status copy_key(const struct slurm_folders *folders,
+                                 const struct launcher_group *group, struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *path = file_of(folders, group->name, "key");
+    WEIR_AUTO_BUF text = {0};
+    enum weir_status status = weir_file_read(group->key, KEY_BYTES_MAX, &text, err);
+    if (status == WEIR_OK)
+        status = write_private(path, weir_buf_view(&text), err);
+    weir_buf_wipe(&text);
+    return status;
+}
+
 /* Variables of a member that this process does not have itself, as a file that the script reads: they may hold a token,
  * and Slurm keeps neither the file nor the environment of a job. GPUs are given out by Slurm. */
 static enum weir_status write_environment(const struct slurm_folders *folders,
@@ -87,6 +99,8 @@ enum weir_status orchestrator_slurm_folder_write(const struct slurm_folders *fol
     enum weir_status status = weir_make_directories(folder, 0700, err);
     if (status == WEIR_OK)
         status = write_members(folders, group, err);
+    if (status == WEIR_OK && group->key != NULL)
+        status = copy_key(folders, group, err);
     for (size_t i = 0; status == WEIR_OK && i < group->count; i++)
         status = write_environment(folders, group, i, err);
     return status == WEIR_OK ? write_script(folders, group, err) : status;

@@ -12,8 +12,8 @@ struct node_word {
 
 static const struct node_word *node_word_at(const char *text)
 {
-    static const struct node_word WORDS[] = {{LAUNCHER_HOST, "host"},
-                                             {LAUNCHER_SCRATCH, "scratch"}};
+    static const struct node_word WORDS[] = {
+        {LAUNCHER_HOST, "host"}, {LAUNCHER_SCRATCH, "scratch"}, {LAUNCHER_KEY, "key"}};
     for (size_t i = 0; i < WEIR_COUNT(WORDS); i++)
         if (strncmp(text, WORDS[i].word, strlen(WORDS[i].word)) == 0)
             return &WORDS[i];
@@ -86,6 +86,7 @@ static const char GANG[] =
     "fi\n";
 
 static const char NODE[] = "host=$(hostname -I | cut -d ' ' -f 1)\n"
+                           "key=$folder/key\n"
                            "scratch=${TMPDIR:-/tmp}/weir-$SLURM_JOB_ID-$index\n"
                            "case $index in\n";
 

@@ -4,6 +4,7 @@
  * A group has a folder of its own, which all nodes see:
  *
  *     script     this script
+ *     key        the pass that its processes prove, if they have one
  *     env-0 …    variables of a member, for those that have some of their own
  *     job        number of the job that the group is run by: another one of the same name ends at once
  *     exit-0 …   how each member has ended: its exit code, whether it was asked to, and its node

@@ -244,6 +244,7 @@ static enum weir_status hand_over(struct orchestrator_platform *platform, bool i
         .name = programs->group,
         .place = programs->place,
         .each = {.cores = programs->cores, .gpus = programs->gpus, .memory = programs->memory},
+        .key = programs->key,
         .members = members,
         .count = programs->count,
         .is_gang = programs->is_gang,

@@ -63,8 +63,8 @@ WEIR_DEFINE_AUTO(orchestrator_platform, orchestrator_platform_free)
 struct orchestrator_program {
     const char *program; /* "trainer": an executable of bin_dir */
     const char *name;    /* "trainer-17": also --name */
-    const char *
-        key; /* pass of one that may be on another machine, and has no part of ours; NULL: it is here */
+    bool
+        is_elsewhere; /* it may be on another machine, has no part of ours, and proves its group's key */
     const char *const *arguments; /* after the common ones; NULL: none */
     size_t argument_count;
     const struct weir_allowed
@@ -89,6 +89,7 @@ struct orchestrator_programs {
     unsigned cores;       /* that one of them can use; 0: whatever there is */
     unsigned gpus;        /* … that one of them holds */
     uint64_t memory;      /* bytes, of one of them; 0: whatever there is */
+    const char *key;      /* file of the pass of those that are elsewhere; NULL: none is */
     const struct orchestrator_program *at;
     size_t count;
     bool is_gang; /* they run at the same time, or not at all */

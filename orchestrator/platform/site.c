@@ -19,8 +19,8 @@ char **orchestrator_site_command(const struct orchestrator_site *site,
     const struct orchestrator_datadir *datadir = site->datadir;
     const char *sockets = program->open != NULL ? datadir->trainer_dir : datadir->socket_dir;
     const char *const here[] = {"--data-dir", datadir->path, "--socket-dir", sockets};
-    const char *const elsewhere[] = {"--data-dir", LAUNCHER_SCRATCH, "--key", program->key};
-    const char *const *where = program->key != NULL ? elsewhere : here;
+    const char *const elsewhere[] = {"--data-dir", LAUNCHER_SCRATCH, "--key", LAUNCHER_KEY};
+    const char *const *where = program->is_elsewhere ? elsewhere : here;
     argv[count++] = weir_format("%s/%s", site->bin_dir, program->program);
     for (size_t i = 0; i < WEIR_COUNT(here); i++)
         argv[count++] = weir_strdup(where[i]);
@@ -52,7 +52,8 @@ static char **foreign_environment(const struct orchestrator_site *site,
     const struct weir_yaml_node *more = program->foreign->env;
 
     env = orchestrator_environment_add(env, "WEIR_RUN", program->run);
-    env = orchestrator_environment_add(env, "WEIR_SOCKET_DIR", site->datadir->trainer_dir);
+    if (!program->is_elsewhere)
+        env = orchestrator_environment_add(env, "WEIR_SOCKET_DIR", site->datadir->trainer_dir);
     for (size_t i = 0; i < weir_yaml_pairs(more); i++)
         env = orchestrator_environment_add(env, weir_yaml_key(more, i),
                                            weir_yaml_text(weir_yaml_value(more, i)));
@@ -76,6 +77,8 @@ struct orchestrator_child orchestrator_site_child(const struct orchestrator_site
     launched->env = orchestrator_environment_apart(program->gpus);
     if (is_foreign)
         launched->env = foreign_environment(site, program, launched->env);
+    if (program->is_elsewhere)
+        launched->env = orchestrator_environment_add(launched->env, "WEIR_KEY", LAUNCHER_KEY);
     if (program->token != NULL)
         launched->env = orchestrator_environment_add(launched->env, "WEIR_TOKEN", program->token);
     launched->jail = site->jails->trainers;

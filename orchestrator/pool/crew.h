@@ -10,6 +10,7 @@ struct crew_group {
     const char *name;  /* unique for all time, on all platforms */
     const char *place; /* pool, host */
     const char *launcher;
+    const char *key; /* file of the pass that its workers prove; NULL: none, they are here */
     const char *const *names;
     size_t count;
 };
@@ -17,6 +18,7 @@ struct crew_group {
 struct orchestrator_crew {
     void *owner;
     const char *launchers[POOL_PLACES]; /* their names */
+    bool are_elsewhere[POOL_PLACES];    /* its workers have a key */
     /* As those of a launcher (orchestrator/launchers/launcher.h). */
     enum weir_status (*start)(void *owner, const struct crew_group *group, struct weir_error *err);
     enum weir_status (*adopt)(void *owner, const struct crew_group *group, struct weir_error *err);

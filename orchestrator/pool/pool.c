@@ -5,6 +5,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "orchestrator/context/events.h"
+#include "orchestrator/pool/passes.h"
 #include "orchestrator/pool/plan.h"
 #include "orchestrator/pool/resizing.h"
 
@@ -17,6 +18,7 @@ struct pool {
     struct context *context;
     struct orchestrator_workers bounds;
     struct orchestrator_crew crew;
+    struct pool_passes passes;
     struct pool_standing standing;
     struct pool_members durable,
         members;              /* as committed; and with what launchers have said since */
@@ -90,18 +92,26 @@ static void look(const struct pool *pool, const struct weir_strs *drained,
 
 /* ---- what is done ---- */
 
+enum { POOL_GROUP_SIZE = 64 };
+
 /* Members of a group, as their launcher is asked for them. */
 struct gathered {
-    char name[64];
+    char name[POOL_GROUP_SIZE];
+    bool is_elsewhere;
     char names[POOL_MEMBERS_MAX][POOL_NAME_SIZE];
     const char *at[POOL_MEMBERS_MAX];
     struct crew_group group;
 };
 
+static void name_group(const struct pool *pool, int64_t number, char name[POOL_GROUP_SIZE])
+{
+    (void)snprintf(name, POOL_GROUP_SIZE, "weir-%s-%" PRId64, pool->standing.token, number);
+}
+
 static void gather(const struct pool *pool, int64_t number, struct gathered *gathered)
 {
-    (void)snprintf(gathered->name, sizeof(gathered->name), "weir-%s-%" PRId64, pool->standing.token,
-                   number);
+    name_group(pool, number, gathered->name);
+    gathered->is_elsewhere = false;
     gathered->group =
         (struct crew_group){.name = gathered->name, .names = gathered->at, .count = 0};
     for (size_t i = 0; i < pool->members.count; i++) {
@@ -113,6 +123,7 @@ static void gather(const struct pool *pool, int64_t number, struct gathered *gat
         gathered->at[at] = gathered->names[at];
         gathered->group.place = ORCHESTRATOR_POOL_PLACES[member->place];
         gathered->group.launcher = member->launcher;
+        gathered->is_elsewhere = pool->crew.are_elsewhere[member->place];
     }
 }
 
@@ -140,15 +151,42 @@ static void end(const struct pool *pool, const struct pool_member *member)
     pool->crew.stop(pool->crew.owner, name);
 }
 
+static enum weir_status ask_launcher(struct pool *pool, struct gathered *gathered,
+                                     struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *key = NULL;
+    if (gathered->is_elsewhere) {
+        enum weir_status status = orchestrator_pool_pass_issue(&pool->passes, gathered->name, err);
+        if (status != WEIR_OK)
+            return status;
+        key = orchestrator_pool_pass_path(&pool->passes, gathered->name);
+    }
+    gathered->group.key = key;
+    return pool->crew.start(pool->crew.owner, &gathered->group, err);
+}
+
+static bool has_members(const void *owner, const char *group)
+{
+    const struct pool *pool = owner;
+    char name[POOL_GROUP_SIZE];
+    for (size_t i = 0; i < pool->members.count; i++) {
+        name_group(pool, pool->members.at[i].group, name);
+        if (strcmp(name, group) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Asks for the groups after `since`, and ends those that are to end. */
 static void act(struct pool *pool, int64_t since)
 {
     struct gathered gathered;
     for (int64_t number = since + 1; number <= pool->members.groups; number++) {
         gather(pool, number, &gathered);
-        if (pool->crew.start(pool->crew.owner, &gathered.group, &pool->refusal) != WEIR_OK)
+        if (ask_launcher(pool, &gathered, &pool->refusal) != WEIR_OK)
             refuse(pool, number);
     }
+    orchestrator_pool_passes_sweep(&pool->passes, has_members, pool);
     for (size_t i = 0; i < pool->members.count; i++)
         if (pool->members.at[i].state == POOL_ENDING)
             end(pool, &pool->members.at[i]);
@@ -226,6 +264,23 @@ static enum weir_status effect_step(void *subject, const void *what, struct weir
                              : status;
 }
 
+static bool has_group(const struct pool_members *members, int64_t group)
+{
+    for (size_t i = 0; i < members->count; i++)
+        if (members->at[i].group == group)
+            return true;
+    return false;
+}
+
+/* Returns true when a group that had members has none. */
+static bool is_group_gone(const struct pool_members *before, const struct pool_members *members)
+{
+    for (size_t i = 0; i < before->count; i++)
+        if (!has_group(members, before->at[i].group))
+            return true;
+    return false;
+}
+
 /* Plans, commits, acts. Nothing has changed unless the status is OK. */
 static enum weir_status take_step(struct pool *pool, struct step *step,
                                   const struct weir_strs *drained, struct weir_error *err)
@@ -254,6 +309,7 @@ static enum weir_status take_step(struct pool *pool, struct step *step,
         return status;
     int64_t since = pool->durable.groups;
     pool->standing = step->standing;
+    pool->passes.are_swept &= !is_group_gone(&pool->durable, &step->members);
     pool->members = pool->durable = step->members;
     die_if_told(step, "pool.resized"); /* committed: only death can come between */
     act(pool, since);
@@ -388,6 +444,8 @@ static void adopt(struct pool *pool)
         if (i > 0 && pool->members.at[i - 1].group == group)
             continue;
         gather(pool, group, &gathered);
+        WEIR_AUTO_FREE char *key = orchestrator_pool_pass_path(&pool->passes, gathered.name);
+        gathered.group.key = gathered.is_elsewhere ? key : NULL;
         if (pool->crew.adopt(pool->crew.owner, &gathered.group, &err) != WEIR_OK)
             lose(pool, group, err.text);
     }
@@ -412,7 +470,7 @@ static enum weir_status begin(struct pool *pool, struct weir_error *err)
     return status;
 }
 
-enum weir_status orchestrator_pool_open(struct context *context,
+enum weir_status orchestrator_pool_open(struct context *context, struct keys *keys,
                                         const struct orchestrator_workers *bounds,
                                         const struct orchestrator_crew *crew,
                                         struct pool **ret_pool, struct weir_error *err)
@@ -421,6 +479,7 @@ enum weir_status orchestrator_pool_open(struct context *context,
     pool->context = context;
     pool->bounds = *bounds;
     pool->crew = *crew;
+    orchestrator_pool_passes_open(&pool->passes, keys, context->data_dir);
     pool->arena = weir_arena_new();
     enum weir_status status = begin(pool, err);
     if (status != WEIR_OK) {
@@ -450,6 +509,7 @@ void orchestrator_pool_free(struct pool *pool)
     if (pool->is_asking)
         weir_rpc_forget(pool->context->dispatcher, pool);
     weir_arena_free(pool->arena);
+    orchestrator_pool_passes_fini(&pool->passes);
     free(pool);
 }
 

@@ -11,11 +11,12 @@
 
 enum { POOL_ASK_MS = 500 };
 
+struct keys;
 struct pool;
 
 /* Loads what an earlier process has left, and starts the workers that are to be there; fails when they cannot be.
- * `context` outlives it, and what `crew` is backed by, too. */
-enum weir_status orchestrator_pool_open(struct context *context,
+ * `context` and `keys` outlive it, and what `crew` is backed by, too. */
+enum weir_status orchestrator_pool_open(struct context *context, struct keys *keys,
                                         const struct orchestrator_workers *bounds,
                                         const struct orchestrator_crew *crew,
                                         struct pool **ret_pool,

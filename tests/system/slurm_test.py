@@ -1,9 +1,14 @@
 """Workers on the nodes of a real Slurm: three network namespaces, each with a slurmd. Whoever dies, the models are those of a run
 that nobody disturbed, and every audit is clean; and what Slurm does with a job is said in words."""
 
+import contextlib
 import json
+import os
+import re
 import signal
+import socket
 import sys
+from pathlib import Path
 
 import slurmlab
 from python_test import OURS, PythonLab
@@ -214,6 +219,57 @@ def test_a_smaller_pool_ends_workers_politely(cluster):
         assert ended.count("COMPLETED") >= 2, cluster.jobs()  # their own exit, not Slurm's
         for number in (2, 3):
             assert '"stopping" signal=Terminated' in (lab.data_dir / "log" / f"worker-{number}.log").read_text()
+    assert_nothing_left(cluster, lab)
+    lab.remove()
+
+
+def free_ports(address, count=4):
+    """The first of so many in a row."""
+    for first in range(23000 + os.getpid() % 1000 * 8, 40000, 8):
+        with contextlib.ExitStack() as taken, contextlib.suppress(OSError):
+            for port in range(first, first + count):
+                taken.enter_context(socket.socket()).bind((address, port))
+            return first
+    raise AssertionError("no ports are free")
+
+
+def places_of(secret, cluster, lab):
+    """Where the secret is to be read, but for the files that hold it: command lines and environments of processes, what Slurm keeps
+    and says, scripts and logs."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            for name in ("cmdline", "environ"):
+                with contextlib.suppress(OSError):
+                    found += [entry / name] * (secret in (entry / name).read_bytes())
+    for folder in (cluster.folder, lab.data_dir / "log", lab.data_dir / "slurm"):
+        for path in folder.rglob("*"):
+            with contextlib.suppress(OSError):
+                found += [path] * (path.is_file() and path.name != "key" and secret in path.read_bytes())
+    shown = cluster.run("scontrol", "show", "job", "--details") + cluster.run("squeue", "--states=all", "--format=%all")
+    return found + ["scontrol"] * (secret.decode() in shown)
+
+
+def test_workers_prove_a_key_that_is_nowhere_to_be_read_and_ends_with_their_job(cluster):
+    lab = new_lab(epochs=60)
+    with open(lab.system, "a") as system:
+        system.write(f"listen: tcp://{cluster.address}:{free_ports(cluster.address)}\n")
+    with on_slurm(lab):
+        await_running(lab)
+        lab.weir("submit", str(lab.pipeline))
+        await_trainer(lab)
+        files = list(lab.data_dir.glob("keys/groups/*")) + list(lab.data_dir.glob("slurm/*/key"))
+        assert len(files) == 2 and all(path.stat().st_mode & 0o777 == 0o600 for path in files), files
+        (secret,) = {re.search(r'^secret: "?(.{40})"?$', path.read_text(), re.M)[1] for path in files}
+        found = places_of(secret.encode(), cluster, lab)
+        assert not found, found
+        (key,) = [key for key in json.loads(lab.weir("keys", "list", "--json"))["keys"] if key["role"] == "worker"]
+        assert key["name"].startswith("worker@weir-"), key
+        cluster.run("scancel", *{job[1].split("_")[0] for job in running(cluster)})  # all of the group: its key is of no use any more
+        await_that(lambda: not files[0].exists(), lambda: lab.weir("keys", "list"), pause_s=0.2)
+        keys = {key["name"]: key for key in json.loads(lab.weir("keys", "list", "--all", "--json"))["keys"]}
+        assert keys[key["name"]]["state"] == "revoked", keys
+        assert_as_without(lab, finish(lab))
     assert_nothing_left(cluster, lab)
     lab.remove()
 
