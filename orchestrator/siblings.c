@@ -64,10 +64,13 @@ static int spawn(const struct query *query, const int ends[3], char *const argv[
 {
     if (access(argv[0], X_OK) != 0)
         return errno;
-    char **env = query->asks_buckets ? NULL : orchestrator_environment_apart(NULL);
+    char **env = query->asks_buckets ? orchestrator_environment_whole()
+                                     : orchestrator_environment_apart(NULL);
+    if (query->identity != NULL)
+        env = orchestrator_environment_add(env, "HOME", query->identity->home);
     pid_t pid = fork();
     if (pid == 0)
-        become(query->identity, ends, argv[0], argv, env == NULL ? environ : env);
+        become(query->identity, ends, argv[0], argv, env);
     int problem = pid < 0 ? errno : 0;
     orchestrator_environment_free(env);
     *ret_pid = problem == 0 ? pid : 0;

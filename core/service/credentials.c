@@ -11,17 +11,30 @@ enum { CREDENTIALS_MAX = 256, HOSTS_MAX = 64 };
 
 static const char VARIABLE[] = "WEIR_CREDENTIALS";
 static const char USUAL[] = "AWS_"; /* AWS_ACCESS_KEY_ID, AWS_SESSION_TOKEN, … */
-static const char LOCAL[] = WEIR_CREDENTIALS_ENVIRONMENT ": {hosts: [\"*\"]}\n";
+static const char LOCAL[] =
+    WEIR_CREDENTIALS_ENVIRONMENT ": {hosts: [\"*\"], token_env: AWS_SESSION_TOKEN}\n";
 
 static const struct cfg_key KEYS[] = {
     CFG_TEXTS(struct weir_credentials, hosts, .required = true,
               .doc = "hosts of endpoints that they may be sent to, HOST or HOST:PORT; \"*\": any"),
+    CFG_BOOL(struct weir_credentials, chain, .fallback = "false",
+             .doc = "true: found where the SDKs of AWS look: environment, web identity, profile, "
+                    "container, instance; renewed before they end"),
+    CFG_TEXT(struct weir_credentials, profile,
+             .doc = "of a profile of ~/.aws/credentials and ~/.aws/config: its keys, "
+                    "credential_process or web identity"),
     CFG_TEXT(struct weir_credentials, file,
-             .doc = "absolute path of a file of two lines: the id of the key, its secret"),
+             .doc = "absolute path of a file of two lines: the id of the key, its secret; a third "
+                    "is the token of a session"),
     CFG_TEXT(struct weir_credentials, key_id_env, .fallback = "AWS_ACCESS_KEY_ID",
              .doc = "without file: environment variable of the id of the key"),
     CFG_TEXT(struct weir_credentials, secret_env, .fallback = "AWS_SECRET_ACCESS_KEY",
              .doc = "without file: environment variable of its secret"),
+    CFG_TEXT(struct weir_credentials, token_env,
+             .doc = "without file: environment variable of the token of a session, if it is set"),
+    CFG_TEXT(struct weir_credentials, ca,
+             .doc = "absolute path of certificates (PEM) of the authorities that vouch for these "
+                    "hosts; by default those of the system"),
     CFG_END,
 };
 
@@ -46,6 +59,31 @@ static enum weir_status check_hosts(const struct weir_credentials *credentials, 
     return WEIR_OK;
 }
 
+/* One way to get at them, and paths that say where they begin. */
+static enum weir_status check_ways(const struct weir_credentials *credentials,
+                                   const struct weir_yaml_node *node, const char *path,
+                                   struct weir_error *err)
+{
+    bool is_named = weir_yaml_get(node, "key_id_env") != NULL ||
+                    weir_yaml_get(node, "secret_env") != NULL || credentials->token_env != NULL;
+    int ways = credentials->chain + (credentials->profile != NULL) + (credentials->file != NULL) +
+               is_named;
+    if (ways > 1)
+        return weir_yaml_fail(node, err,
+                              "%s: expected one of chain, profile, file and variables (key_id_env, "
+                              "secret_env, token_env), found %d",
+                              path, ways);
+    if (credentials->file != NULL && credentials->file[0] != '/')
+        return weir_yaml_fail(weir_yaml_get(node, "file"), err,
+                              "%s.file: found '%s', expected an absolute path", path,
+                              credentials->file);
+    if (credentials->ca != NULL && credentials->ca[0] != '/')
+        return weir_yaml_fail(weir_yaml_get(node, "ca"), err,
+                              "%s.ca: found '%s', expected an absolute path", path,
+                              credentials->ca);
+    return WEIR_OK;
+}
+
 static enum weir_status read_one(const struct weir_yaml_node *section, size_t index,
                                  struct weir_credentials *ret_credentials, struct weir_error *err)
 {
@@ -55,13 +93,7 @@ static enum weir_status read_one(const struct weir_yaml_node *section, size_t in
     enum weir_status status = cfg_read(KEYS, CFG_CLOSED, node, path, NULL, ret_credentials, err);
     if (status == WEIR_OK)
         status = check_hosts(ret_credentials, name, err);
-    if (status != WEIR_OK)
-        return status;
-    if (ret_credentials->file != NULL && ret_credentials->file[0] != '/')
-        return weir_yaml_fail(weir_yaml_get(node, "file"), err,
-                              "%s.file: found '%s', expected an absolute path", path,
-                              ret_credentials->file);
-    return WEIR_OK;
+    return status == WEIR_OK ? check_ways(ret_credentials, node, path, err) : status;
 }
 
 enum weir_status weir_credentials_check(const struct weir_yaml_node *credentials,
@@ -175,7 +207,8 @@ bool weir_credentials_use(const char *name)
     for (size_t i = 0; !is_used && i < weir_yaml_pairs(section); i++) {
         struct weir_credentials one = {0};
         is_used = read_one(section, i, &one, &err) == WEIR_OK && one.file == NULL &&
-                  (weir_str_equal(one.key_id_env, name) || weir_str_equal(one.secret_env, name));
+                  (weir_str_equal(one.key_id_env, name) || weir_str_equal(one.secret_env, name) ||
+                   weir_str_equal(one.token_env, name));
     }
     return is_used;
 }

@@ -13,10 +13,13 @@
 
 /* Texts are borrowed from `document`. */
 struct weir_credentials {
-    struct weir_yaml *document;          /* owned; NULL: zeroed */
-    struct cfg_texts hosts;              /* HOST or HOST:PORT, as in endpoints; "*": any */
-    const char *file;                    /* of two lines, id and secret; NULL: */
-    const char *key_id_env, *secret_env; /* names of environment variables */
+    struct weir_yaml *document; /* owned; NULL: zeroed */
+    struct cfg_texts hosts;     /* HOST or HOST:PORT, as in endpoints; "*": any */
+    bool chain;                 /* they are found where the SDKs of AWS look */
+    const char *profile;        /* of the shared files of these SDKs; NULL */
+    const char *file;           /* of two lines, id and secret, or three with a token; NULL: */
+    const char *key_id_env, *secret_env, *token_env; /* names of environment variables */
+    const char *ca; /* file of the authorities that vouch for these hosts; NULL: the system's */
 };
 
 /* Those of the user, as where there is no system file, for who has been handed none on. */

@@ -22,6 +22,17 @@ static bool is_secret(const char *variable)
     return weir_credentials_use(name);
 }
 
+char **orchestrator_environment_whole(void)
+{
+    size_t count = 0;
+    while (environ[count] != NULL)
+        count++;
+    char **env = weir_calloc(count + 1, sizeof(*env));
+    for (size_t i = 0; i < count; i++)
+        env[i] = weir_strdup(environ[i]);
+    return env;
+}
+
 char **orchestrator_environment_of_service(void)
 {
     size_t count = 0, kept = 0;

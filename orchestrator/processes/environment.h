@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A copy of ours. The caller's, until orchestrator_environment_free(). */
+char **orchestrator_environment_whole(void) WEIR_MUST_USE;
 /* A copy of ours without the variables that hold credentials of object stores (core/service/credentials.h). The
  * caller's, until orchestrator_environment_free(). */
 char **orchestrator_environment_of_service(void) WEIR_MUST_USE;

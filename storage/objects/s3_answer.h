@@ -10,13 +10,22 @@ struct s3_answer {
     long code;         /* of HTTP */
     const char *etag;  /* its header, with quotes; "" when there is none */
     const char *range; /* Content-Range; "" */
+    const char *date;  /* of the store's clock; "" */
     const char *const *
         kept; /* "name: value" of what an object was sent with, names in lower case, NULL-terminated */
     bool is_cut; /* there were more of these than S3_KEPT_MAX, or than S3_KEPT_BYTES_MAX */
     struct weir_bytes body; /* all valid during the callback */
 };
 
-/* True for an answer that another try may better: 429 and 5xx, but for 501. */
+/* Use of another try after an answer (Amazon S3 API Reference, "List of error codes"). */
+enum s3_verdict {
+    S3_FINAL,
+    S3_PASSING,   /* 429, 5xx but for 501, RequestTimeout: the same again */
+    S3_KEYS_OVER, /* ExpiredToken: with other keys */
+    S3_CLOCK_OFF, /* RequestTimeTooSkewed: by the clock of the store */
+};
+enum s3_verdict storage_s3_answer_judge(const struct s3_answer *answer);
+/* True for an answer that another try may better. */
 bool storage_s3_answer_is_passing(const struct s3_answer *answer);
 
 /* Bytes of an object. */

@@ -1,7 +1,9 @@
 /* Sending, and sending again: see s3_call.h. */
 #include "storage/objects/s3_call.h"
 
+#include "core/base/clock.h"
 #include "core/base/memory.h"
+#include "core/base/rng.h"
 
 #include <ctype.h>
 #include <curl/curl.h>
@@ -22,7 +24,8 @@ struct s3_call {
     struct weir_buf body;
     bool is_over; /* the answer has more than bytes_max */
     int tried;
-    uint64_t timer; /* of the pause */
+    uint64_t timer;               /* of the pause */
+    struct identity_wait waiting; /* for keys */
     s3_done_fn *done;
     void *owner;
 };
@@ -157,19 +160,19 @@ static void set_options(struct s3_call *call)
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_body);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, call);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(easy, CURLOPT_PROXY, "");
+    if (strncmp(call->sending.request.url, "http:", 5) == 0)
+        curl_easy_setopt(easy, CURLOPT_PROXY, ""); /* it is of this host */
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
     curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)STILL_S);
+    if (call->sending.request.signer != NULL && call->sending.request.signer->ca != NULL)
+        curl_easy_setopt(easy, CURLOPT_CAINFO, call->sending.request.signer->ca);
     if (call->sending.upload != NULL)
         set_upload(call);
 }
 
-static void begin_try(void *owner)
+static void leave(struct s3_call *call)
 {
-    struct s3_call *call = owner;
-
-    call->timer = 0;
     call->transfer.easy = curl_easy_init();
     weir_require(call->transfer.easy != NULL);
     for (char *const *header = call->sending.request.headers; *header != NULL; header++)
@@ -181,17 +184,91 @@ static void begin_try(void *owner)
     storage_s3_transport_add(call->transport, &call->transfer);
 }
 
+/* ---- keys ---- */
+
+static struct identity *identity_of(const struct s3_call *call)
+{
+    const struct s3_signer *signer = call->sending.request.signer;
+
+    return storage_identities_find(storage_s3_transport_identities(call->transport),
+                                   signer->profile);
+}
+
+static void leave_with(struct s3_call *call, const struct s3_credentials *keys)
+{
+    storage_s3_request_sign(&call->sending.request, keys, weir_now_wall_us());
+    leave(call);
+}
+
+static void end_try(struct s3_call *call, const struct s3_answer *answer,
+                    const struct weir_error *err);
+
+static void on_keys(void *owner, const struct s3_credentials *keys, const struct weir_error *err)
+{
+    struct s3_call *call = owner;
+
+    if (keys != NULL)
+        leave_with(call, keys);
+    else if (err->status == WEIR_UNAVAILABLE)
+        end_try(call, NULL, err);
+    else
+        call->done(call->owner, NULL, err);
+}
+
+/* Each try is signed anew: keys and clocks have moved on meanwhile. */
+static void begin_try(void *owner)
+{
+    struct s3_call *call = owner;
+    const struct s3_signer *signer = call->sending.request.signer;
+    const struct s3_credentials *keys;
+
+    call->timer = 0;
+    if (signer == NULL) {
+        leave(call);
+        return;
+    }
+    keys = signer->is_found ? storage_identity_now(identity_of(call), weir_now_wall_us())
+                            : &signer->keys;
+    if (keys != NULL)
+        leave_with(call, keys);
+    else
+        storage_identity_await(identity_of(call), &call->waiting);
+}
+
+/* True when the same request may do better by what the store says of it. */
+static bool heed(struct s3_call *call, const struct s3_answer *answer)
+{
+    struct s3_signer *signer = call->sending.request.signer;
+    enum s3_verdict verdict = storage_s3_answer_judge(answer);
+    time_t now = curl_getdate(answer->date, NULL);
+
+    if (verdict == S3_FINAL || verdict == S3_PASSING || signer == NULL)
+        return verdict == S3_PASSING;
+    if (verdict == S3_KEYS_OVER && signer->is_found)
+        storage_identity_refuse(identity_of(call), call->sending.request.key_id);
+    if (verdict == S3_CLOCK_OFF && now != -1)
+        signer->ahead_us = (int64_t)now * 1000000 - weir_now_wall_us();
+    return verdict == S3_KEYS_OVER ? signer->is_found : now != -1;
+}
+
 /* ---- tries ---- */
+
+/* Anything up to a bound that doubles, so that those who failed together do not come back together (M. Brooker,
+ * "Exponential Backoff and Jitter", AWS Architecture Blog, 2015). */
+static int64_t pause_ms(int tried)
+{
+    return (int64_t)(weir_random_u64() % (uint64_t)(S3_PAUSE_MS << tried));
+}
 
 /* After the last try, this is what came of it. */
 static void end_try(struct s3_call *call, const struct s3_answer *answer,
                     const struct weir_error *err)
 {
-    bool is_final = answer != NULL && !storage_s3_answer_is_passing(answer);
+    bool is_final = answer != NULL && !heed(call, answer);
 
     if (!is_final && ++call->tried < call->sending.tries)
         call->timer = weir_loop_timer(storage_s3_transport_loop(call->transport),
-                                      S3_PAUSE_MS << (call->tried - 1), 0, begin_try, call);
+                                      pause_ms(call->tried), 0, begin_try, call);
     else
         call->done(call->owner, answer, err);
 }
@@ -217,6 +294,7 @@ static void on_over(void *owner, int result)
     curl_easy_getinfo(call->transfer.easy, CURLINFO_RESPONSE_CODE, &answer.code);
     answer.etag = header_of(call, "ETag", arena);
     answer.range = header_of(call, "Content-Range", arena);
+    answer.date = header_of(call, "Date", arena);
     keep_headers(call, arena, &answer);
     answer.body = weir_buf_view(&body);
     call->body = (struct weir_buf){0};
@@ -238,7 +316,7 @@ void storage_s3_call_again(struct s3_call *call, const char *why)
 void storage_s3_call_send(struct s3_call *call, const struct s3_sending *sending, s3_done_fn *done,
                           void *owner)
 {
-    weir_require(call->transfer.easy == NULL && call->timer == 0);
+    weir_require(call->transfer.easy == NULL && call->timer == 0 && !call->waiting.is_waiting);
     storage_s3_signed_request_fini(&call->sending.request);
     call->sending = *sending;
     if (sending->upload != NULL)
@@ -257,6 +335,7 @@ struct s3_call *storage_s3_call_new(struct s3_transport *transport)
 
     call->transport = transport;
     call->transfer = (struct s3_transfer){.over = on_over, .owner = call};
+    call->waiting = (struct identity_wait){.fn = on_keys, .owner = call};
     return call;
 }
 
@@ -264,6 +343,7 @@ void storage_s3_call_drop(struct s3_call *call)
 {
     weir_loop_cancel(storage_s3_transport_loop(call->transport), call->timer);
     call->timer = 0;
+    storage_identity_forget(&call->waiting);
     forget(call);
 }
 

@@ -1,6 +1,6 @@
-/* Requests of one asker to object stores, one at a time. A request that gets no answer, half an answer or one that may
- * pass (storage_s3_answer_is_passing()) is sent again, with pauses between that double. Answers are bounded,
- * redirections are not followed, a connection that stands still is given up. */
+/* Requests of one asker to object stores, one at a time, each try signed anew. A request that gets no answer, half an
+ * answer or one that may pass (storage_s3_answer_judge()) is sent again, after pauses at random below a bound that
+ * doubles. Answers are bounded, redirections are not followed, a connection that stands still is given up. */
 #ifndef WEIR_STORAGE_S3_CALL_H
 #define WEIR_STORAGE_S3_CALL_H
 
@@ -12,7 +12,7 @@
 enum {
     S3_TRIES = 5,       /* of a request that reads */
     S3_ERASE_TRIES = 2, /* of one that erases: its row is tried again after pauses of its own */
-    S3_PAUSE_MS = 200   /* the pause after the first */
+    S3_PAUSE_MS = 200   /* half the most after the first */
 };
 
 struct s3_call;

@@ -150,7 +150,7 @@ static void request_piece(struct s3_fetch *fetch)
                                    .to = fetch->fetched + piece_bytes(fetch) - 1};
     struct s3_sending sending = {.method = "GET", .bytes_max = S3_PIECE_BYTES, .tries = S3_TRIES};
 
-    storage_s3_request_piece(fetch->job.remote, &piece, weir_now_wall_us(), &sending.request);
+    storage_s3_request_piece(fetch->job.remote, &piece, &sending.request);
     storage_s3_call_send(fetch->call, &sending, on_piece, fetch);
 }
 

@@ -98,8 +98,7 @@ static void request_page(struct mirror *mirror)
         .method = "GET", .bytes_max = S3_PAGE_BYTES_MAX, .tries = S3_TRIES};
 
     storage_s3_mirror_forget_written(mirror);
-    storage_s3_request_list(&mirror->remote, mirror->page.next, weir_now_wall_us(),
-                            &sending.request);
+    storage_s3_request_list(&mirror->remote, mirror->page.next, &sending.request);
     storage_s3_call_send(mirror->listing, &sending, on_page, mirror);
 }
 

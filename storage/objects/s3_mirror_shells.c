@@ -69,7 +69,7 @@ static void request_first_byte(struct mirror *mirror, const struct s3_object *ob
     struct s3_sending sending = {
         .method = "GET", .bytes_max = S3_PAGE_BYTES_MAX, .tries = S3_TRIES};
 
-    storage_s3_request_piece(&mirror->remote, &piece, weir_now_wall_us(), &sending.request);
+    storage_s3_request_piece(&mirror->remote, &piece, &sending.request);
     storage_s3_call_send(mirror->listing, &sending, on_checked, mirror);
 }
 

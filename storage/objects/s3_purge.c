@@ -162,7 +162,7 @@ static void write_again(struct s3_purge *purge, const char *etag)
 
     forget_written(purge);
     purge->etag = weir_strdup(etag);
-    storage_s3_request_piece(purge->job.remote, &piece, weir_now_wall_us(), &request);
+    storage_s3_request_piece(purge->job.remote, &piece, &request);
     send_request(purge, "GET", request, on_first_byte);
 }
 
@@ -208,7 +208,7 @@ static void request_versions(struct s3_purge *purge)
 {
     struct s3_signed_request request;
 
-    storage_s3_request_versions(purge->job.remote, purge->job.key, weir_now_wall_us(), &request);
+    storage_s3_request_versions(purge->job.remote, purge->job.key, &request);
     send_request(purge, "GET", request, on_versions);
 }
 
@@ -243,7 +243,7 @@ static void request_lock(struct s3_purge *purge, const struct s3_answer *answer)
     purge->refusal =
         weir_format("deleting a version was answered HTTP status %ld %s", answer->code, code);
     storage_s3_request_lock(purge->job.remote, purge->job.key,
-                            purge->versions.at[purge->at_version].id, weir_now_wall_us(), &request);
+                            purge->versions.at[purge->at_version].id, &request);
     send_request(purge, "GET", request, on_lock);
 }
 
@@ -289,7 +289,7 @@ static void delete_next(struct s3_purge *purge)
         free(purge->deleted_first);
         purge->deleted_first = weir_strdup(id);
     }
-    storage_s3_request_delete(purge->job.remote, purge->job.key, id, weir_now_wall_us(), &request);
+    storage_s3_request_delete(purge->job.remote, purge->job.key, id, &request);
     send_request(purge, "DELETE", request, on_deleted);
 }
 

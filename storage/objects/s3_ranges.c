@@ -537,7 +537,7 @@ static void fetch_blocks(struct fetch *fetch, struct s3_block *first)
     piece.from = fetch->from;
     piece.to = fetch->from + fetch->size - 1;
     sending.bytes_max = fetch->size;
-    storage_s3_request_piece(fetcher->remote, &piece, weir_now_wall_us(), &sending.request);
+    storage_s3_request_piece(fetcher->remote, &piece, &sending.request);
     storage_s3_call_send(fetch->call, &sending, on_answer, fetch);
 }
 

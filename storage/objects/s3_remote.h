@@ -4,7 +4,7 @@
 
 #include "core/base/error.h"
 #include "storage/catalog/declaration.h"
-#include "storage/objects/s3_sign.h"
+#include "storage/objects/s3_signer.h"
 
 struct s3_remote {
     char *base;   /* "http://127.0.0.1:8080" */
@@ -13,7 +13,7 @@ struct s3_remote {
     char *prefix; /* of the keys: "" or something ending in a slash */
     char *region;
     char *name; /* "s3://bucket/prefix", for people */
-    struct s3_credentials credentials;
+    struct s3_signer *signer;
 };
 
 /* Reads the credentials that the data set names, as the system file says. INVALID, NOT_FOUND with what is missing,
@@ -25,18 +25,8 @@ void storage_s3_remote_close(struct s3_remote *remote);
 /* Returns the path of the file that stands for `key`, a part of it; NULL: no file can have it. */
 const char *storage_s3_remote_name(const struct s3_remote *remote, const char *key);
 
-enum { S3_HEADERS_MAX = 8 + S3_ALSO_MAX };
-
-/* A request ready to be sent. Zeroed is none. */
-struct s3_signed_request {
-    char *url;
-    char *headers[S3_HEADERS_MAX]; /* NULL-terminated */
-    size_t header_count;
-};
-void storage_s3_signed_request_fini(struct s3_signed_request *request);
-
 /* The page of the listing after `token` (NULL: the first). */
-void storage_s3_request_list(const struct s3_remote *remote, const char *token, int64_t now_us,
+void storage_s3_request_list(const struct s3_remote *remote, const char *token,
                              struct s3_signed_request *ret_request);
 /* Bytes from … to (inclusive) of an object, as long as it is the one with this ETag. */
 struct s3_piece {
@@ -45,16 +35,16 @@ struct s3_piece {
     uint64_t from, to;
 };
 void storage_s3_request_piece(const struct s3_remote *remote, const struct s3_piece *piece,
-                              int64_t now_us, struct s3_signed_request *ret_request);
+                              struct s3_signed_request *ret_request);
 /* The first versions of what begins with `key`. */
-void storage_s3_request_versions(const struct s3_remote *remote, const char *key, int64_t now_us,
+void storage_s3_request_versions(const struct s3_remote *remote, const char *key,
                                  struct s3_signed_request *ret_request);
 /* To delete one version of a key for good; "": the key, of a store without versions. */
 void storage_s3_request_delete(const struct s3_remote *remote, const char *key, const char *version,
-                               int64_t now_us, struct s3_signed_request *ret_request);
+                               struct s3_signed_request *ret_request);
 /* Until when a version may not be deleted (GetObjectRetention). */
 void storage_s3_request_lock(const struct s3_remote *remote, const char *key, const char *version,
-                             int64_t now_us, struct s3_signed_request *ret_request);
+                             struct s3_signed_request *ret_request);
 /* An object written again, as long as it is the one with this ETag. */
 struct s3_writing {
     const char *key;
@@ -63,6 +53,6 @@ struct s3_writing {
     const char *const *also; /* what else it is sent with, as in s3_request; at most S3_ALSO_MAX */
 };
 void storage_s3_request_write(const struct s3_remote *remote, const struct s3_writing *writing,
-                              int64_t now_us, struct s3_signed_request *ret_request);
+                              struct s3_signed_request *ret_request);
 
 #endif

@@ -43,7 +43,7 @@ struct signed_header {
     const char *value;
 };
 struct signed_headers {
-    struct signed_header at[S3_ALSO_MAX + 5];
+    struct signed_header at[S3_ALSO_MAX + 6];
     size_t count;
 };
 
@@ -62,7 +62,8 @@ static void add(struct signed_headers *headers, const char *name, const char *va
         (struct signed_header){.name = name, .name_size = strcspn(name, ":"), .value = value};
 }
 
-static void list_headers(const struct s3_request *request, struct signed_headers *headers)
+static void list_headers(const struct s3_request *request, const struct s3_credentials *credentials,
+                         struct signed_headers *headers)
 {
     headers->count = 0;
     add(headers, "host", request->host);
@@ -72,6 +73,8 @@ static void list_headers(const struct s3_request *request, struct signed_headers
         add(headers, "range", request->range);
     add(headers, "x-amz-content-sha256", storage_s3_body_sha256(request));
     add(headers, "x-amz-date", request->date);
+    if (credentials->token != NULL)
+        add(headers, "x-amz-security-token", credentials->token);
     for (const char *const *also = request->also; also != NULL && *also; also++) {
         weir_require(headers->count < WEIR_COUNT(headers->at));
         add(headers, *also, *also + strcspn(*also, ":") + 1);
@@ -102,11 +105,12 @@ const char *storage_s3_body_sha256(const struct s3_request *request)
     return request->sha256 != NULL ? request->sha256 : S3_EMPTY_SHA256;
 }
 
-static void append_canonical(const struct s3_request *request, struct weir_buf *out)
+static void append_canonical(const struct s3_request *request,
+                             const struct s3_credentials *credentials, struct weir_buf *out)
 {
     struct signed_headers headers;
 
-    list_headers(request, &headers);
+    list_headers(request, credentials, &headers);
     weir_buf_printf(out, "%s\n%s\n%s\n", request->method, request->path, request->query);
     for (size_t i = 0; i < headers.count; i++) {
         weir_buf_printf(out, "%.*s:", (int)headers.at[i].name_size, headers.at[i].name);
@@ -151,7 +155,7 @@ void storage_s3_signature(const struct s3_request *request,
     uint8_t hash[32], key[32];
     char hex[S3_SIGNATURE_TEXT];
 
-    append_canonical(request, &canonical);
+    append_canonical(request, credentials, &canonical);
     crypto_hash_sha256(hash, canonical.at, canonical.size);
     weir_hex(hash, sizeof(hash), hex);
     weir_buf_printf(&to_sign, "AWS4-HMAC-SHA256\n%s\n%.*s/%s/s3/aws4_request\n%s", request->date,
@@ -169,7 +173,7 @@ void storage_s3_authorization(const struct s3_request *request,
     struct signed_headers headers;
 
     storage_s3_signature(request, credentials, signature);
-    list_headers(request, &headers);
+    list_headers(request, credentials, &headers);
     weir_buf_printf(out, "AWS4-HMAC-SHA256 Credential=%s/%.*s/%s/s3/aws4_request,SignedHeaders=",
                     credentials->key_id, DAY_TEXT, request->date, request->region);
     append_names(&headers, out);

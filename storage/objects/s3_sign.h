@@ -4,16 +4,12 @@
 #define WEIR_STORAGE_S3_SIGN_H
 
 #include "core/base/bytes.h"
+#include "storage/identity/keys.h"
 
 enum { S3_DATE_TEXT = 17, S3_SIGNATURE_TEXT = 65, S3_ALSO_MAX = 80 /* headers beside those */ };
 
 /* The SHA-256 of no bytes, which every request without a body carries. */
 #define S3_EMPTY_SHA256 "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-
-struct s3_credentials {
-    char *key_id;
-    char *secret;
-};
 
 struct s3_request {
     const char *method;

@@ -17,6 +17,7 @@ struct watched {
 
 struct s3_transport {
     struct weir_loop *loop;
+    struct identities *identities;
     CURLM *multi;
     uint64_t timer;
     LIST_HEAD(, watched) watched;
@@ -122,6 +123,11 @@ void storage_s3_transport_remove(struct s3_transport *transport, struct s3_trans
 
 /* ---- life ---- */
 
+struct identities *storage_s3_transport_identities(const struct s3_transport *transport)
+{
+    return transport->identities;
+}
+
 struct weir_loop *storage_s3_transport_loop(const struct s3_transport *transport)
 {
     return transport->loop;
@@ -132,6 +138,7 @@ struct s3_transport *storage_s3_transport_new(struct weir_loop *loop)
     struct s3_transport *transport = weir_calloc(1, sizeof(*transport));
 
     transport->loop = loop;
+    transport->identities = storage_identities_new(loop);
     LIST_INIT(&transport->watched);
     transport->multi = curl_multi_init();
     weir_require(transport->multi != NULL);
@@ -152,5 +159,6 @@ void storage_s3_transport_free(struct s3_transport *transport)
     weir_loop_cancel(transport->loop, transport->timer);
     while (!LIST_EMPTY(&transport->watched))
         unwatch(LIST_FIRST(&transport->watched));
+    storage_identities_free(transport->identities);
     free(transport);
 }

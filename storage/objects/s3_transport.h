@@ -5,6 +5,7 @@
 #define WEIR_STORAGE_S3_TRANSPORT_H
 
 #include "core/loop/loop.h"
+#include "storage/identity/identity.h"
 
 enum { S3_HOST_REQUESTS_MAX = 64 }; /* the most `transfers` that a dataset can have */
 
@@ -12,6 +13,8 @@ struct s3_transport;
 
 struct s3_transport *storage_s3_transport_new(struct weir_loop *loop);
 void storage_s3_transport_free(struct s3_transport *transport);
+/* Keys that are found rather than declared, shared by all calls. */
+struct identities *storage_s3_transport_identities(const struct s3_transport *transport);
 struct weir_loop *storage_s3_transport_loop(const struct s3_transport *transport);
 
 /* For s3_call.c: an easy handle of libcurl, and the function called once when it is over, never from inside, which

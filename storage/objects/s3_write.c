@@ -58,7 +58,7 @@ static void send(struct s3_write *write)
                                  .tries = S3_ERASE_TRIES,
                                  .upload = &write->upload};
 
-    storage_s3_request_write(write->job.remote, &writing, weir_now_wall_us(), &sending.request);
+    storage_s3_request_write(write->job.remote, &writing, &sending.request);
     storage_s3_call_send(write->call, &sending, on_answer, write);
 }
 

@@ -69,7 +69,7 @@ enum weir_status storage_bucket_list(struct bucket *bucket, const struct s3_page
     enum weir_status status;
 
     bucket->expected = 200;
-    storage_s3_request_list(&bucket->remote, NULL, weir_now_wall_us(), &sending.request);
+    storage_s3_request_list(&bucket->remote, NULL, &sending.request);
     status = request(bucket, &sending, &xml, err);
     if (status == WEIR_OK)
         status =
@@ -92,7 +92,7 @@ enum weir_status storage_bucket_read(struct bucket *bucket, const struct s3_obje
     if (size == 0)
         return WEIR_OK;
     bucket->expected = 206;
-    storage_s3_request_piece(&bucket->remote, &piece, weir_now_wall_us(), &sending.request);
+    storage_s3_request_piece(&bucket->remote, &piece, &sending.request);
     return request(bucket, &sending, beginning, err);
 }
 

@@ -3,12 +3,13 @@
 Written for the tests of the object store source. `faults` is a list of what the next answers do instead of what they
 should: "500", "half" (the connection ends in the middle), "long" (more bytes than were asked for), "short" (fewer), "whole"
 (a 200 with all of the object), "shifted" (other bytes than were asked for, and says so), "other" (another object's), "busy", "nonsense"
-(no XML), "endless" (a listing that goes on without end), "redirect". With `versioned`, what was there under a key stays until its
+(no XML), "endless" (a listing that goes on without end), "redirect", "timeout" (400 RequestTimeout). With `versioned`, what was there under a key stays until its
 versions are deleted one by one, unless `locked` holds the key with a date; `denied` holds methods that are answered 403,
 and `on_delete`, `on_put`, `on_get` (of an object) are called before each one, `on_listed` between making a listing and sending
 it. What comes while `is_watched` is false is answered, and counts for none of these. The bucket may stand in the path, or in front of the host.
 """
 
+import calendar
 import hashlib
 import hmac
 import http.server
@@ -24,7 +25,7 @@ def digest(key, text):
     return hmac.new(key, text.encode(), hashlib.sha256).digest()
 
 
-def signature(handler, names, scope):
+def signature(handler, names, scope, secret):
     """Of the request as it came in: Signature Version 4, from its description."""
     path, _, query = handler.path.partition("?")
     headers = "".join(f"{name}:{' '.join(handler.headers[name].split())}\n" for name in names)
@@ -34,7 +35,7 @@ def signature(handler, names, scope):
     day, region, service, _ = scope
     to_sign = "\n".join(["AWS4-HMAC-SHA256", handler.headers["x-amz-date"], "/".join(scope),
                          hashlib.sha256(canonical.encode()).hexdigest()])
-    key = digest(digest(digest(digest(("AWS4" + SECRET).encode(), day), region), service), "aws4_request")
+    key = digest(digest(digest(digest(("AWS4" + secret).encode(), day), region), service), "aws4_request")
     return hmac.new(key, to_sign.encode(), hashlib.sha256).hexdigest()
 
 
@@ -67,11 +68,25 @@ class Handler(http.server.BaseHTTPRequestHandler):
         fields = dict(word.strip().split("=", 1) for word in words if "=" in word)
         key_id, *scope = fields.get("Credential", "").split("/")
         names = fields.get("SignedHeaders", "").split(";")
-        if key_id != KEY_ID or len(scope) != 4 or scope[1:] != [REGION, "s3", "aws4_request"] or "host" not in names:
+        secret, token = self.server.store.keys.get(key_id, (None, None))
+        if secret is None or len(scope) != 4 or scope[1:] != [REGION, "s3", "aws4_request"] or "host" not in names:
             return False
         if self.headers["x-amz-content-sha256"] != hashlib.sha256(self.body).hexdigest():
             return False
-        return hmac.compare_digest(fields.get("Signature", ""), signature(self, names, scope))
+        if self.headers.get("x-amz-security-token") != token or (token and "x-amz-security-token" not in names):
+            return False
+        return hmac.compare_digest(fields.get("Signature", ""), signature(self, names, scope, secret))
+
+    def is_late(self):
+        """True when the request was signed by a clock that is more than a quarter of an hour off ours."""
+        signed = calendar.timegm(time.strptime(self.headers["x-amz-date"], "%Y%m%dT%H%M%SZ"))
+        return abs(signed - time.time() - self.server.store.ahead_s) > 900
+
+    def has_expired(self):
+        return any(f"Credential={key}/" in self.headers.get("Authorization", "") for key in self.server.store.expired)
+
+    def date_time_string(self, timestamp=None):
+        return super().date_time_string(time.time() + self.server.store.ahead_s if timestamp is None else timestamp)
 
     def parts(self):
         """The bucket, and the key or nothing."""
@@ -94,6 +109,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.refuse(500, "InternalError")
         if fault == "redirect":
             return self.answer(307, Location="http://127.0.0.1:9/")
+        if fault == "timeout":
+            return self.refuse(400, "RequestTimeout")
+        if self.has_expired():
+            return self.refuse(403, "ExpiredToken")
+        if self.is_late():
+            return self.refuse(403, "RequestTimeTooSkewed")
         if self.is_watched and not self.is_signed():
             return self.refuse(403, "SignatureDoesNotMatch")
         if bucket != BUCKET:
@@ -235,6 +256,8 @@ class Store:
         self.history, self.lock, self.page = {}, threading.Lock(), page  # of each key, the newest first
         self.versioned, self.written = versioned, 0
         self.faults, self.requests, self.ranges, self.denied, self.locked = [], [], [], set(), {}
+        self.keys, self.expired = {KEY_ID: (SECRET, None)}, set()  # secret and token of each key; those whose token is over
+        self.ahead_s = 0  # of its clock
         self.is_watched = lambda: True
         self.object_fault = None  # of every answer with bytes of an object
         self.on_delete = self.on_put = self.after_put = self.on_get = self.on_listed = lambda what: None

@@ -109,6 +109,11 @@ static void mistakes_are_told_with_their_place(void **unused)
         {"credentials: {a: {hosts: [\"u@x\"]}}\n", "found 'u@x'"},
         {"credentials: {a: {hosts: x, file: key}}\n",
          "credentials.a.file: found 'key', expected an absolute path"},
+        {"credentials: {a: {hosts: x, ca: authority.pem}}\n",
+         "credentials.a.ca: found 'authority.pem', expected an absolute path"},
+        {"credentials: {a: {hosts: x, chain: true, profile: p}}\n",
+         "credentials.a: expected one of chain, profile, file and variables"},
+        {"credentials: {a: {hosts: x, file: /x, key_id_env: ID}}\n", "found 2"},
         {"credentials: {a: {hosts: x, secret: s}}\n", "credentials.a.secret: unknown key"},
     };
     for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
