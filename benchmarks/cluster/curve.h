@@ -1,5 +1,5 @@
-/* Batches from a process to this one over the loopback, encrypted: pushed under keys, as a worker elsewhere does, or by a
- * bare pair of ZeroMQ's sockets with CURVE. */
+/* Batches from a process to this one over the loopback, encrypted: pushed under keys, as a worker elsewhere does, or
+ * by a bare pair of ZeroMQ's sockets with CURVE. */
 #ifndef BENCHMARKS_CLUSTER_CURVE_H
 #define BENCHMARKS_CLUSTER_CURVE_H
 
