@@ -70,9 +70,16 @@ static void set_own(const struct keys_spreading *spreading)
         weir_log(WEIR_LOG_ERROR, "the keys are not in force here", "because=\"%s\"", err.text);
 }
 
+/* A platform that nobody elsewhere can reach, and that has never had a key, tells nobody of its empty list. */
+static bool is_wanted(const struct keys_spreading *spreading)
+{
+    return spreading->keyring->number > FIRST_NUMBER ||
+           weir_rpc_keyed_address(spreading->server) != NULL;
+}
+
 void orchestrator_keys_spread(struct keys_spreading *spreading)
 {
-    if (spreading->keyring->number <= FIRST_NUMBER)
+    if (!is_wanted(spreading))
         return;
     set_own(spreading);
     if (spreading->timer == 0)

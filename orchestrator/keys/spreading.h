@@ -23,7 +23,7 @@ struct keys_spreading {
     struct weir_rpc_server *server;     /* of this process */
     const struct weir_keyring *keyring; /* the list of now */
     struct keys_holder holders[KEYS_HOLDERS];
-    uint64_t timer; /* 0: no key was ever made, so that nobody has to be told */
+    uint64_t timer; /* 0: nobody has to be told */
 };
 
 void orchestrator_keys_spread_begin(struct keys_spreading *spreading);
