@@ -8,6 +8,7 @@
 #include "core/base/rng.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/erasures/receipt_keys.h"
+#include "orchestrator/keys/passes.h"
 #include "orchestrator/monitoring/monitor.h"
 #include "orchestrator/orchestrator.h"
 #include "orchestrator/pipeline/rehearsal.h"
@@ -48,6 +49,7 @@ struct local {
     struct rehearsal *rehearsal;
     struct trainer_memory *memory;
     struct worker_programs workers;
+    struct passes passes;    /* of trainers on other machines */
     struct monitor *monitor; /* NULL: nobody watches */
     struct receipt_key_order new_receipt_key;
     uint64_t begin_timer;
@@ -79,6 +81,18 @@ static void fail(struct local *local, const struct weir_error *err)
 }
 
 /* ---- trainers ---- */
+
+static bool has_trainer(const void *owner, const char *run)
+{
+    const struct local *local = owner;
+    return orchestrator_run_watch_has(local->orch->runs.watch, strtoll(run, NULL, 10));
+}
+
+static void sweep_passes(struct local *local)
+{
+    if (local->passes.directory != NULL)
+        orchestrator_passes_sweep(&local->passes, has_trainer, local);
+}
 
 static void on_trainer_exit(void *owner, const struct orchestrator_child_exit *ended)
 {
@@ -112,6 +126,8 @@ static void on_trainer_exit(void *owner, const struct orchestrator_child_exit *e
         .said = ended->last_line,
     };
     orchestrator_run_exited(&local->orch->runs, run, rank, &reported);
+    local->passes.are_swept = false;
+    sweep_passes(local);
 }
 
 /* "0,2" */
@@ -161,6 +177,7 @@ static struct orchestrator_program program_of(struct local *local,
     return (struct orchestrator_program){
         .program = "trainer",
         .name = of->name,
+        .is_elsewhere = local->passes.directory != NULL,
         .arguments = of->arguments,
         .argument_count = WEIR_COUNT(of->arguments),
         .foreign = trainer->program != NULL ? allowed : NULL,
@@ -186,6 +203,16 @@ static char *group_of(const struct local *local, int64_t run)
                        weir_random_u64());
 }
 
+/* The pass of a run's trainers, at `*ret_path`. */
+static enum weir_status issue_pass(struct local *local, int64_t run, char **ret_path,
+                                   struct weir_error *err)
+{
+    char subject[24];
+    (void)snprintf(subject, sizeof(subject), "%" PRId64, run);
+    *ret_path = orchestrator_pass_path(&local->passes, subject);
+    return orchestrator_pass_issue(&local->passes, subject, err);
+}
+
 static enum weir_status launch_trainers(struct local *local,
                                         const struct orchestrator_trainer *trainers,
                                         const struct weir_allowed *allowed, struct weir_error *err)
@@ -194,6 +221,11 @@ static enum weir_status launch_trainers(struct local *local,
     struct rank_program *of = weir_calloc(ranks, sizeof(*of));
     struct orchestrator_program *programs = weir_calloc(ranks, sizeof(*programs));
     WEIR_AUTO_FREE char *group = group_of(local, trainers[0].run);
+    WEIR_AUTO_FREE char *key = NULL;
+    enum weir_status status =
+        local->passes.directory != NULL ? issue_pass(local, trainers[0].run, &key, err) : WEIR_OK;
+    if (status != WEIR_OK)
+        return status;
     WEIR_AUTO_FREE char *directory = weir_format(
         "%s/runs/%" PRId64, orchestrator_platform_data_dir(local->platform), trainers[0].run);
     for (uint32_t i = 0; i < ranks; i++)
@@ -201,13 +233,14 @@ static enum weir_status launch_trainers(struct local *local,
     const struct orchestrator_programs all = {
         .group = group,
         .place = "trainer",
+        .key = key,
         .gpus = (unsigned)__builtin_popcountll(trainers[0].gpus),
         .memory = allowed->resident_max,
         .at = programs,
         .count = ranks,
         .is_gang = true,
     };
-    enum weir_status status = orchestrator_platform_launch(local->platform, &all, err);
+    status = orchestrator_platform_launch(local->platform, &all, err);
     for (uint32_t i = 0; i < ranks; i++)
         weir_buf_fini(&of[i].gpus);
     free(programs);
@@ -264,6 +297,8 @@ static enum weir_status pass_trainer(void *owner, int64_t before,
 {
     const struct local *local = owner;
     struct weir_allowed allowed = {0};
+    if (local->passes.directory != NULL)
+        return weir_fail(err, WEIR_NOT_FOUND, "a trainer elsewhere has a key for one run alone");
     char from[ORCHESTRATOR_TRAINER_NAME_SIZE], to[ORCHESTRATOR_TRAINER_NAME_SIZE];
     orchestrator_trainer_name(before, 0, from);
     orchestrator_trainer_name(trainer->run, 0, to);
@@ -446,12 +481,24 @@ static void attach_monitor(const struct local *local)
     orch->topics.metrics = orchestrator_monitor_address(local->monitor);
 }
 
+/* Keys that an earlier process has made for trainers end: those are not adopted. */
+static void open_passes(struct local *local)
+{
+    const struct local_options *options = local->options;
+    const char *launcher = options->system->launching.trainers;
+    if (options->remote == NULL || launcher == NULL || weir_str_equal(launcher, "local"))
+        return;
+    local->passes =
+        (struct passes){.keys = local->orch->keys, .kind = "run", .role = WEIR_ROLE_TRAINER};
+    orchestrator_passes_open(&local->passes, orchestrator_platform_data_dir(local->platform));
+    sweep_passes(local);
+}
+
 static enum weir_status open_orchestrator(struct local *local, struct weir_error *err)
 {
     const struct local_options *options = local->options;
-    local->workers =
-        (struct worker_programs){local->platform, options->system, options->remote != NULL,
-                                 on_worker_exit, local};
+    local->workers = (struct worker_programs){local->platform, options->system,
+                                              options->remote != NULL, on_worker_exit, local};
     const struct orchestrator_crew crew = orchestrator_worker_crew(&local->workers);
     const struct orchestrator_options opening = {
         .data_dir = orchestrator_platform_data_dir(local->platform),
@@ -480,6 +527,7 @@ static enum weir_status open_orchestrator(struct local *local, struct weir_error
     if (status != WEIR_OK)
         return status;
     local->begin_until_ms = 0;
+    open_passes(local);
     if (local->monitor != NULL)
         attach_monitor(local);
     return WEIR_OK;
@@ -637,6 +685,7 @@ int orchestrator_local(const struct local_options *options)
     orchestrator_rehearsal_free(local.rehearsal);
     orchestrator_monitor_close(local.monitor);
     orchestrator_close(local.orch);
+    orchestrator_passes_fini(&local.passes);
     orchestrator_platform_free(local.platform);
     orchestrator_trainer_memory_free(local.memory);
     weir_loop_free(local.loop);

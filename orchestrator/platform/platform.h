@@ -9,8 +9,7 @@
 
 #include "core/base/error.h"
 #include "core/loop/loop.h"
-#include "orchestrator/processes/environment.h"
-#include "orchestrator/processes/supervisor.h"
+#include "orchestrator/platform/program.h"
 
 struct launcher_process;
 struct listen_address;
@@ -59,41 +58,6 @@ void orchestrator_platform_stop(struct orchestrator_platform *platform);
 void orchestrator_platform_free(struct orchestrator_platform *platform);
 WEIR_DEFINE_AUTO(orchestrator_platform, orchestrator_platform_free)
 
-/* A process besides the services: a trainer, or a worker. */
-struct orchestrator_program {
-    const char *program; /* "trainer": an executable of bin_dir */
-    const char *name;    /* "trainer-17": also --name */
-    bool
-        is_elsewhere; /* it may be on another machine, has no part of ours, and proves its group's key */
-    const char *const *arguments; /* after the common ones; NULL: none */
-    size_t argument_count;
-    const struct weir_allowed
-        *foreign;                  /* the user's program that is run in place of it; NULL: none */
-    const char *run;               /* number of the run that such a program is given … */
-    struct orchestrator_rank rank; /* … and which of its processes it is */
-    const char *token;             /* of the run, WEIR_TOKEN; NULL: it does none */
-    bool restart;
-    const char *const
-        *open; /* of the data directory, in lists that end with NULL: what it may change … */
-    const char *const
-        *readable;    /* … and files that it may read; both NULL: everything, it is Weir's own */
-    const char *gpus; /* it may see: "0,2"; NULL: whatever there is */
-    weir_child_exit_fn *exited; /* optional */
-    void *owner;
-};
-/* Programs that are started at once, or not at all: the group of a launcher (orchestrator/launchers/launcher.h). */
-struct orchestrator_programs {
-    const char *group;    /* unique for all time */
-    const char *place;    /* class of machines: pool, host, trainer */
-    const char *launcher; /* NULL: that of the place */
-    unsigned cores;       /* that one of them can use; 0: whatever there is */
-    unsigned gpus;        /* … that one of them holds */
-    uint64_t memory;      /* bytes, of one of them; 0: whatever there is */
-    const char *key;      /* file of the pass of those that are elsewhere; NULL: none is */
-    const struct orchestrator_program *at;
-    size_t count;
-    bool is_gang; /* they run at the same time, or not at all */
-};
 /* Starts them through the launcher of their place with --data-dir, --socket-dir and --name, and no way to Postgres. */
 enum weir_status orchestrator_platform_launch(struct orchestrator_platform *platform,
                                               const struct orchestrator_programs *programs,

@@ -5,7 +5,7 @@
 
 #include "orchestrator/platform/datadir.h"
 #include "orchestrator/platform/jails.h"
-#include "orchestrator/platform/platform.h"
+#include "orchestrator/platform/program.h"
 
 struct orchestrator_site {
     const char *bin_dir;

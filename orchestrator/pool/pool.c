@@ -5,7 +5,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "orchestrator/context/events.h"
-#include "orchestrator/pool/passes.h"
+#include "orchestrator/keys/passes.h"
 #include "orchestrator/pool/plan.h"
 #include "orchestrator/pool/resizing.h"
 
@@ -18,7 +18,7 @@ struct pool {
     struct context *context;
     struct orchestrator_workers bounds;
     struct orchestrator_crew crew;
-    struct pool_passes passes;
+    struct passes passes;
     struct pool_standing standing;
     struct pool_members durable,
         members;              /* as committed; and with what launchers have said since */
@@ -156,10 +156,10 @@ static enum weir_status ask_launcher(struct pool *pool, struct gathered *gathere
 {
     WEIR_AUTO_FREE char *key = NULL;
     if (gathered->is_elsewhere) {
-        enum weir_status status = orchestrator_pool_pass_issue(&pool->passes, gathered->name, err);
+        enum weir_status status = orchestrator_pass_issue(&pool->passes, gathered->name, err);
         if (status != WEIR_OK)
             return status;
-        key = orchestrator_pool_pass_path(&pool->passes, gathered->name);
+        key = orchestrator_pass_path(&pool->passes, gathered->name);
     }
     gathered->group.key = key;
     return pool->crew.start(pool->crew.owner, &gathered->group, err);
@@ -186,7 +186,7 @@ static void act(struct pool *pool, int64_t since)
         if (ask_launcher(pool, &gathered, &pool->refusal) != WEIR_OK)
             refuse(pool, number);
     }
-    orchestrator_pool_passes_sweep(&pool->passes, has_members, pool);
+    orchestrator_passes_sweep(&pool->passes, has_members, pool);
     for (size_t i = 0; i < pool->members.count; i++)
         if (pool->members.at[i].state == POOL_ENDING)
             end(pool, &pool->members.at[i]);
@@ -444,7 +444,7 @@ static void adopt(struct pool *pool)
         if (i > 0 && pool->members.at[i - 1].group == group)
             continue;
         gather(pool, group, &gathered);
-        WEIR_AUTO_FREE char *key = orchestrator_pool_pass_path(&pool->passes, gathered.name);
+        WEIR_AUTO_FREE char *key = orchestrator_pass_path(&pool->passes, gathered.name);
         gathered.group.key = gathered.is_elsewhere ? key : NULL;
         if (pool->crew.adopt(pool->crew.owner, &gathered.group, &err) != WEIR_OK)
             lose(pool, group, err.text);
@@ -479,7 +479,8 @@ enum weir_status orchestrator_pool_open(struct context *context, struct keys *ke
     pool->context = context;
     pool->bounds = *bounds;
     pool->crew = *crew;
-    orchestrator_pool_passes_open(&pool->passes, keys, context->data_dir);
+    pool->passes = (struct passes){.keys = keys, .kind = "group", .role = WEIR_ROLE_WORKER};
+    orchestrator_passes_open(&pool->passes, context->data_dir);
     pool->arena = weir_arena_new();
     enum weir_status status = begin(pool, err);
     if (status != WEIR_OK) {
@@ -509,7 +510,7 @@ void orchestrator_pool_free(struct pool *pool)
     if (pool->is_asking)
         weir_rpc_forget(pool->context->dispatcher, pool);
     weir_arena_free(pool->arena);
-    orchestrator_pool_passes_fini(&pool->passes);
+    orchestrator_passes_fini(&pool->passes);
     free(pool);
 }
 

@@ -281,7 +281,8 @@ def test_two_ranks_are_one_job_on_two_nodes_and_the_model_is_that_of_one_machine
     quiet = Run(lab.pipeline, lab.folder / "quiet", system).finish()
     lab.system = lab.folder / "slurm.yaml"
     lab.system.write_text(system.read_text() + "launcher: slurm\nworkers: 2\n"
-                          "slurm: {memory: 300MiB, trainers_extra: [--nodes=2, --ntasks-per-node=1]}\n")
+                          "slurm: {memory: 300MiB, trainers_extra: [--nodes=2, --ntasks-per-node=1]}\n"
+                          f"listen: tcp://{cluster.address}:{free_ports(cluster.address)}\n")  # all prove keys
     with on_slurm(lab):
         await_running(lab)
         lab.weir("submit", str(lab.pipeline))
@@ -291,6 +292,7 @@ def test_two_ranks_are_one_job_on_two_nodes_and_the_model_is_that_of_one_machine
         events = finish(lab)
     assert_clean_audits(events)
     assert outcome(events) == outcome(quiet.events), (outcome(events), outcome(quiet.events))
+    assert not [*lab.data_dir.glob("keys/runs/*"), *lab.data_dir.glob("slurm/weir-*")], "a key or a folder is left"
     assert_nothing_left(cluster, lab)
     lab.remove()
 
