@@ -271,6 +271,30 @@ void weir_test_postgres_kill(struct weir_test_postgres *postgres)
     end(postgres, SIGQUIT);
 }
 
+/* The server first: it starts no more processes then. */
+static void tell_all(const struct weir_test_postgres *postgres, int signal)
+{
+    int child;
+    WEIR_AUTO_FREE char *path =
+        weir_format("/proc/%d/task/%d/children", postgres->pid, postgres->pid);
+    weir_require(kill(postgres->pid, signal) == 0);
+    FILE *children = fopen(path, "re");
+    weir_require(children != NULL);
+    while (fscanf(children, "%d", &child) == 1)
+        (void)kill(child, signal); /* it may have ended */
+    fclose(children);
+}
+
+void weir_test_postgres_pause(const struct weir_test_postgres *postgres)
+{
+    tell_all(postgres, SIGSTOP);
+}
+
+void weir_test_postgres_go_on(const struct weir_test_postgres *postgres)
+{
+    tell_all(postgres, SIGCONT);
+}
+
 void weir_test_postgres_reset(struct weir_test_postgres *postgres)
 {
     make_database(postgres);

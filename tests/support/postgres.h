@@ -28,6 +28,9 @@ void weir_test_postgres_stop(struct weir_test_postgres *postgres);
 /* Kills it as kill -9 does: connections break, commits are there after weir_test_postgres_resume(). */
 void weir_test_postgres_kill(struct weir_test_postgres *postgres);
 void weir_test_postgres_resume(struct weir_test_postgres *postgres);
+/* Has all of its processes stand still, as a machine does whose disk hangs, and go on. */
+void weir_test_postgres_pause(const struct weir_test_postgres *postgres);
+void weir_test_postgres_go_on(const struct weir_test_postgres *postgres);
 /* Drops everything that tests have put into the database. Nobody may be connected. */
 void weir_test_postgres_reset(struct weir_test_postgres *postgres);
 /* For cmocka: setup and teardown of a group of tests whose state it is, and the teardown of each, which drops what the
