@@ -137,7 +137,7 @@ static void take_place(struct dispatcher_job *job, const struct dispatcher_claim
         vacate(job);
     seat->session = claim->session;
     weir_position_copy(&seat->begun, state);
-    job->unsaved = true;
+    job->unsaved |= DISPATCHER_PLACES;
     if (preprocess_job_is_running(job))
         begin_attempt(job);
 }
@@ -169,7 +169,7 @@ static void return_when_final(struct dispatcher_job *job, const struct dispatche
     weir_position_copy(&seat->committed, state);
     weir_position_copy(&seat->pending, state);
     job->record.seats_taken++;
-    job->unsaved = true;
+    job->unsaved |= DISPATCHER_PLACES;
 }
 
 static struct dispatcher_opened open_place(struct dispatcher_job *job,
@@ -262,7 +262,8 @@ static void note_handed(struct dispatcher_job *job, const struct msg_client_beat
     weir_position_set(&handed, beat->oldest, beat->handed);
     uint64_t before = weir_position_batches(reported);
     weir_position_unite(reported, &handed);
-    job->unsaved |= weir_position_batches(reported) != before;
+    if (weir_position_batches(reported) != before)
+        job->unsaved |= DISPATCHER_HANDED;
     weir_position_fini(&handed);
 }
 
@@ -342,7 +343,8 @@ static enum weir_status take_commit(struct dispatcher_job *job, uint32_t rank,
                          job->about.job, now, before);
     if (now > before)
         weir_position_copy(&seat->pending, position);
-    job->unsaved |= now > before || (final && !seat->final);
+    if (now > before || (final && !seat->final))
+        job->unsaved |= DISPATCHER_COMMITS;
     seat->final |= final;
     return WEIR_OK;
 }

@@ -228,19 +228,18 @@ static void list_plan(struct dispatcher *dispatcher, struct dispatcher_entry *en
     orders->plan_changes[orders->planned++] = planning->changes;
 }
 
-static void visit_job(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
-                      const struct msg_worker_beat *beat, struct leasing *leasing)
+static void visit_job(struct dispatcher_entry *entry, const struct msg_worker_beat *beat,
+                      struct leasing *leasing)
 {
     struct dispatcher_held held[DISPATCHER_LEASES_MAX];
     leasing->visit.held = held;
     leasing->visit.held_count = held_of(beat, entry->number, held);
     for (size_t i = 0; i < leasing->visit.held_count; i++)
         entry->is_at_work |= held[i].sent && !entry->job.fitting;
-    /* An attempt that is not durable yet gets nothing new. */
-    if (entry->job.unsaved)
-        preprocess_dispatcher_flush(dispatcher);
+    /* An attempt that is not durable yet gets nothing. */
+    bool is_durable = (preprocess_entry_unsaved(entry) & DISPATCHER_PLACES) == 0;
     preprocess_leasing_visit(leasing, &entry->job, entry->account,
-                             entry->failure[0] == '\0' && !entry->job.unsaved);
+                             entry->failure[0] == '\0' && is_durable);
 }
 
 /* Leases of the jobs whose crew the worker belongs to; a worker that has left the crew no longer has leases. */
@@ -266,7 +265,7 @@ static void lease_jobs(struct dispatcher *dispatcher, const struct dispatcher_vi
             !preprocess_dispatcher_may_make(sender, entry->tenant))
             continue;
         entries[leasing.count] = entry;
-        visit_job(dispatcher, entry, beat, &leasing);
+        visit_job(entry, beat, &leasing);
     }
     preprocess_leasing_give(&leasing);
     for (size_t i = 0; i < leasing.count; i++) {
@@ -354,6 +353,20 @@ void preprocess_dispatcher_on_worker_leave(void *state, struct weir_request *req
         preprocess_job_worker_leave(&dispatcher->entries[i]->job, (uint32_t)slot, leave->session);
 }
 
+static enum weir_status renew(void *owner, struct weir_db *db, struct weir_error *err)
+{
+    (void)owner;
+    (void)err;
+    weir_db_renew(db);
+    return WEIR_OK;
+}
+
+static void ignore(void *owner, const struct weir_error *err)
+{
+    (void)owner;
+    (void)err;
+}
+
 void preprocess_dispatcher_wipe(void *state, const struct weir_request *request,
                                 struct msg_wiped *answer)
 {
@@ -363,7 +376,7 @@ void preprocess_dispatcher_wipe(void *state, const struct weir_request *request,
     int64_t now_ms = weir_loop_now_ms(dispatcher->loop);
     if (number > dispatcher->wipe) {
         dispatcher->wipe = number;
-        weir_db_renew(dispatcher->db);
+        weir_db_thread_run(dispatcher->thread, &(struct weir_db_job){renew, ignore, free, NULL});
     }
     const char **names = weir_arena_alloc(request->arena, pool->count * sizeof(*names));
     uint64_t *numbers = weir_arena_alloc(request->arena, pool->count * sizeof(*numbers));

@@ -114,10 +114,51 @@ void preprocess_costs_put(struct dispatcher_costs *costs, const struct dispatche
     add(&costs->total, &before, cost);
 }
 
-void preprocess_costs_mark(struct dispatcher_costs *costs, size_t index, bool unsaved)
+static bool is_unsaved(const struct dispatcher_costs *costs, size_t index)
+{
+    bool unsaved;
+    memcpy(&unsaved,
+           costs->rows + index * row_bytes(costs) + offsetof(struct dispatcher_cost, unsaved),
+           sizeof(unsaved));
+    return unsaved;
+}
+
+static void mark(struct dispatcher_costs *costs, size_t index, bool unsaved)
 {
     memcpy(costs->rows + index * row_bytes(costs) + offsetof(struct dispatcher_cost, unsaved),
            &unsaved, sizeof(unsaved));
+}
+
+bool preprocess_costs_are_unsaved(const struct dispatcher_costs *costs)
+{
+    size_t i = 0;
+    while (i < costs->count && !is_unsaved(costs, i))
+        i++;
+    return i < costs->count;
+}
+
+void preprocess_costs_take_unsaved(struct dispatcher_costs *costs,
+                                   struct dispatcher_costs *ret_rows)
+{
+    size_t bytes = row_bytes(costs);
+    *ret_rows = (struct dispatcher_costs){.operators = costs->operators};
+    for (size_t i = 0; i < costs->count; i++) {
+        if (!costs->is_folded && !is_unsaved(costs, i))
+            continue;
+        ret_rows->rows = weir_grow(ret_rows->rows, ret_rows->count, &ret_rows->capacity, bytes);
+        memcpy(ret_rows->rows + ret_rows->count++ * bytes, costs->rows + i * bytes, bytes);
+        mark(costs, i, false);
+    }
+    costs->is_folded = false;
+}
+
+void preprocess_costs_put_back(struct dispatcher_costs *costs, const struct dispatcher_costs *rows)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        size_t index = preprocess_costs_find(costs, session_at(rows, i));
+        if (index < costs->count)
+            mark(costs, index, true);
+    }
 }
 
 void preprocess_costs_fold(struct dispatcher_costs *costs, const struct pool *pool)

@@ -55,8 +55,13 @@ struct dispatcher_cost preprocess_costs_at(const struct dispatcher_costs *costs,
 struct dispatcher_cost preprocess_costs_of(const struct dispatcher_costs *costs, uint64_t session);
 /* Puts it in the place of the row of its session, or adds it. */
 void preprocess_costs_put(struct dispatcher_costs *costs, const struct dispatcher_cost *cost);
-/* Notes that a row is stored, or has to be. */
-void preprocess_costs_mark(struct dispatcher_costs *costs, size_t index, bool unsaved);
+bool preprocess_costs_are_unsaved(const struct dispatcher_costs *costs);
+/* Copies the rows that have to be stored, all when they were folded, into `ret_rows`, which is empty; they count as
+ * stored. The copy has neither sum nor index. */
+void preprocess_costs_take_unsaved(struct dispatcher_costs *costs,
+                                   struct dispatcher_costs *ret_rows);
+/* Those rows were not stored after all. */
+void preprocess_costs_put_back(struct dispatcher_costs *costs, const struct dispatcher_costs *rows);
 /* Folds the rows of sessions that are over into one, when there are too many: those unknown to the pool, which has
  * listened for POOL_FORGET_MS at least. Workers come and go by the thousand over a long job. */
 void preprocess_costs_fold(struct dispatcher_costs *costs, const struct pool *pool);

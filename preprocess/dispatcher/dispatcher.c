@@ -1,4 +1,4 @@
-/* The dispatcher's state: jobs in memory and in Postgres. */
+/* The dispatcher's state: jobs in memory, and its life. */
 #include "preprocess/dispatcher/dispatcher.h"
 
 #include "core/base/log.h"
@@ -32,20 +32,57 @@ static void join_production(struct dispatcher *dispatcher, struct dispatcher_ent
         note_sharing(dispatcher, entry->job.production);
 }
 
-void preprocess_dispatcher_settle_fit(struct dispatcher *dispatcher, struct dispatcher_entry *entry)
+/* ---- fits ---- */
+
+struct fit_saving {
+    struct dispatcher *dispatcher;
+    uint64_t job;
+    struct weir_buf fitted;
+};
+
+static enum weir_status store_fit(void *owner, struct weir_db *db, struct weir_error *err)
 {
-    struct weir_error err;
-    if (!preprocess_entry_finish_fit(entry))
+    const struct fit_saving *saving = owner;
+    return preprocess_store_fitted(db, saving->job, weir_buf_view(&saving->fitted), err);
+}
+
+static void on_fit_stored(void *owner, const struct weir_error *err)
+{
+    const struct fit_saving *saving = owner;
+    struct dispatcher_entry *entry =
+        preprocess_dispatcher_in_memory(saving->dispatcher, saving->job);
+    if (entry == NULL)
         return;
-    if (preprocess_store_fitted(dispatcher->db, entry, &err) != WEIR_OK) {
+    entry->is_fit_saving = false;
+    if (err != NULL) {
         weir_log(WEIR_LOG_WARN, "fit not stored, trying again", "job=%lu reason=\"%s\"",
-                 entry->number, err.text);
+                 saving->job, err->text);
         return;
     }
     preprocess_job_fitted(&entry->job);
-    join_production(dispatcher, entry);
+    join_production(saving->dispatcher, entry);
     weir_log(WEIR_LOG_INFO, "operators fitted", "job=%lu bytes=%zu", entry->number,
              entry->fitted.size);
+}
+
+static void drop_fit(void *owner)
+{
+    struct fit_saving *saving = owner;
+    weir_buf_fini(&saving->fitted);
+    free(saving);
+}
+
+void preprocess_dispatcher_settle_fit(struct dispatcher *dispatcher, struct dispatcher_entry *entry)
+{
+    if (entry->is_fit_saving || !preprocess_entry_finish_fit(entry))
+        return;
+    struct fit_saving *saving = weir_calloc(1, sizeof(*saving));
+    saving->dispatcher = dispatcher;
+    saving->job = entry->number;
+    weir_buf_append(&saving->fitted, entry->fitted.at, entry->fitted.size);
+    entry->is_fit_saving = true;
+    weir_db_thread_run(dispatcher->thread,
+                       &(struct weir_db_job){store_fit, on_fit_stored, drop_fit, saving});
 }
 
 /* ---- jobs ---- */
@@ -78,218 +115,41 @@ void preprocess_dispatcher_let_go(struct dispatcher_entry *entry)
         preprocess_entry_free(entry);
 }
 
-/* Out of Postgres. */
-static enum weir_status take_up(struct dispatcher *dispatcher, uint64_t number,
-                                struct dispatcher_entry **ret_entry, struct weir_error *err)
-{
-    WEIR_AUTO(dispatcher_entry) entry = NULL;
-    struct dispatcher_record record = {0};
-    enum weir_status status =
-        preprocess_store_load(dispatcher->db, dispatcher->data_dir, number, &entry, &record, err);
-    if (status == WEIR_OK)
-        status = preprocess_entry_plan(entry, &dispatcher->fences, &record, err);
-    preprocess_record_fini(&record);
-    if (status != WEIR_OK)
-        return status;
-    if (!entry->closed)
-        preprocess_dispatcher_add(dispatcher, entry);
-    *ret_entry = WEIR_TAKE(entry);
-    return WEIR_OK;
-}
-
 enum weir_status preprocess_dispatcher_find(struct dispatcher *dispatcher, uint64_t number,
                                             struct dispatcher_entry **ret_entry,
                                             struct weir_error *err)
 {
-    enum weir_status status = WEIR_OK;
+    struct dispatcher_found *found = &dispatcher->found;
     *ret_entry = preprocess_dispatcher_in_memory(dispatcher, number);
-    if (*ret_entry == NULL)
-        status = take_up(dispatcher, number, ret_entry, err);
-    if (status == WEIR_OK)
+    if (*ret_entry == NULL && found->is_set && found->number == number)
+        *ret_entry = WEIR_TAKE(found->entry);
+    if (*ret_entry != NULL) {
         (*ret_entry)->silent_ms = 0; /* somebody asks */
-    return status;
-}
-
-static enum weir_status load_open_jobs(struct dispatcher *dispatcher, struct weir_error *err)
-{
-    WEIR_AUTO_FREE uint64_t *numbers = NULL;
-    size_t count = 0;
-    enum weir_status status = preprocess_store_list(dispatcher->db, &numbers, &count, err);
-    for (size_t i = 0; status == WEIR_OK && i < count; i++) {
-        struct dispatcher_entry *entry;
-        status = take_up(dispatcher, numbers[i], &entry, err);
-        if (status == WEIR_OK || status == WEIR_UNAVAILABLE)
-            continue;
-        weir_log(WEIR_LOG_WARN, "job cannot go on, ignoring it", "job=%lu reason=\"%s\"",
-                 numbers[i], err->text);
-        status = WEIR_OK;
-    }
-    return status;
-}
-
-/* ---- endings ---- */
-
-enum weir_status preprocess_dispatcher_expect(struct dispatcher *dispatcher,
-                                              struct dispatcher_entry *entry,
-                                              struct weir_error *err)
-{
-    if (!entry->job.record.final)
         return WEIR_OK;
-    if (!preprocess_entry_expect(entry)) {
-        preprocess_dispatcher_settle(dispatcher);
-        return weir_fail(err, WEIR_UNAVAILABLE, "job %lu: its audit is being worked out",
-                         entry->number);
     }
-    if (entry->is_expected_stored)
-        return WEIR_OK;
-    enum weir_status status = preprocess_store_expect(dispatcher->db, entry, err);
-    entry->is_expected_stored = status == WEIR_OK;
-    return status;
+    if (found->err.status == WEIR_OK)
+        return weir_fail(err, WEIR_UNAVAILABLE, "job %lu is not in memory", number);
+    *err = found->err;
+    return err->status;
 }
 
-void preprocess_dispatcher_expect_ahead(struct dispatcher *dispatcher)
+void preprocess_dispatcher_change_quota(struct dispatcher *dispatcher,
+                                        struct dispatcher_entry *entry,
+                                        const struct shares_quota *quota)
 {
-    for (size_t i = 0; i < dispatcher->entry_count; i++) {
-        if (!preprocess_entry_may_expect(dispatcher->entries[i]))
-            continue;
-        (void)preprocess_entry_expect(dispatcher->entries[i]);
-        return;
-    }
-}
-
-static enum weir_status close_job(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
-                                  struct weir_error *err)
-{
-    enum weir_status status = preprocess_store_report(dispatcher->db, entry, err);
-    if (status == WEIR_OK && entry->abandoned)
-        return preprocess_store_abandon(dispatcher->db, entry->number, err);
-    if (status == WEIR_OK)
-        status = preprocess_store_close(dispatcher->db, entry, err);
-    return status;
-}
-
-enum weir_status preprocess_dispatcher_reopen(struct dispatcher *dispatcher,
-                                              struct dispatcher_entry *entry,
-                                              struct weir_error *err)
-{
-    bool was_closed = entry->closed;
-    enum weir_status status = preprocess_store_reopen(dispatcher->db, entry->number, err);
-    if (status != WEIR_OK) {
-        preprocess_dispatcher_let_go(entry);
-        return status;
-    }
-    entry->closed = entry->closing = entry->abandoned = false;
-    if (was_closed)
-        preprocess_dispatcher_add(dispatcher, entry);
-    return WEIR_OK;
-}
-
-enum weir_status preprocess_dispatcher_change_quota(struct dispatcher *dispatcher,
-                                                    struct dispatcher_entry *entry,
-                                                    const struct shares_quota *quota,
-                                                    struct weir_error *err)
-{
-    if (preprocess_shares_quota_equal(&entry->quota, quota))
-        return WEIR_OK;
-    enum weir_status status = preprocess_store_quota(dispatcher->db, entry->number, quota, err);
-    if (status != WEIR_OK)
-        return status;
     entry->quota = *quota;
-    if (entry->account != NULL) {
-        const struct shares_quota bounded = preprocess_entry_bounded(entry);
-        struct shares_account *account = preprocess_shares_join(&dispatcher->shares, &bounded);
-        preprocess_shares_leave(&dispatcher->shares, entry->account);
-        entry->account = account;
-    }
-    return WEIR_OK;
-}
-
-/* True when it is closed. */
-static bool settle_entry(struct dispatcher *dispatcher, struct dispatcher_entry *entry)
-{
-    struct weir_error err;
-    enum weir_status status = preprocess_dispatcher_expect(dispatcher, entry, &err);
-    if (status == WEIR_OK && entry->closing)
-        status = close_job(dispatcher, entry, &err);
-    if (status != WEIR_OK && !dispatcher->settling)
-        weir_log(WEIR_LOG_DEBUG, "not settled, trying again", "reason=\"%s\"", err.text);
-    return status == WEIR_OK && entry->closing;
-}
-
-/* The last entry takes its place. */
-static void forget(struct dispatcher *dispatcher, size_t at)
-{
-    if (dispatcher->entries[at]->scaling.is_used)
-        preprocess_dispatcher_end_use(dispatcher, dispatcher->entries[at]);
-    preprocess_shares_leave(&dispatcher->shares, dispatcher->entries[at]->account);
-    preprocess_production_leave(&dispatcher->productions, dispatcher->entries[at]->job.production);
-    preprocess_entry_free(dispatcher->entries[at]);
-    dispatcher->entries[at] = dispatcher->entries[--dispatcher->entry_count];
-}
-
-static void settle(void *owner)
-{
-    struct dispatcher *dispatcher = owner;
-    dispatcher->settling = false;
-    for (size_t i = 0; i < dispatcher->entry_count;) {
-        if (settle_entry(dispatcher, dispatcher->entries[i]))
-            forget(dispatcher, i);
-        else
-            i++;
-    }
-}
-
-/* Nobody asks for their audits, so these are not worked out. */
-enum weir_status preprocess_dispatcher_purge(struct dispatcher *dispatcher, uint64_t upto,
-                                             struct msg_jobs_purged *ret_purged,
-                                             struct weir_error *err)
-{
-    enum weir_status status = WEIR_OK;
-    for (size_t i = 0; status == WEIR_OK && i < dispatcher->entry_count;) {
-        if (dispatcher->entries[i]->number > upto) {
-            i++;
-            continue;
-        }
-        status = preprocess_store_close(dispatcher->db, dispatcher->entries[i], err);
-        if (status == WEIR_OK)
-            forget(dispatcher, i);
-    }
-    return status == WEIR_OK ? preprocess_store_purge(dispatcher->db, upto, ret_purged, err)
-                             : status;
-}
-
-void preprocess_dispatcher_settle(struct dispatcher *dispatcher)
-{
-    if (dispatcher->settling)
+    if (entry->account == NULL)
         return;
-    dispatcher->settling = true;
-    weir_loop_soon(dispatcher->loop, settle, dispatcher);
+    const struct shares_quota bounded = preprocess_entry_bounded(entry);
+    struct shares_account *account = preprocess_shares_join(&dispatcher->shares, &bounded);
+    preprocess_shares_leave(&dispatcher->shares, entry->account);
+    entry->account = account;
 }
 
-/* Somebody may have forgotten to close it: it counts for how long nobody has asked. Time in which no
- * dispatcher ran does not count, for nobody could ask. */
-static enum weir_status note_silence(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
-                                     int64_t passed_ms, struct weir_error *err)
-{
-    entry->silent_ms += passed_ms;
-    int64_t unsaid_ms = entry->silent_ms - entry->silent_stored_ms;
-    if (entry->silent_ms >= DISPATCHER_ABANDONED_MS && !entry->closing) {
-        weir_log(WEIR_LOG_WARN, "nobody asks for this job, closing it", "job=%lu", entry->number);
-        entry->closing = entry->abandoned = true;
-    }
-    if (unsaid_ms >= 0 && unsaid_ms < DISPATCHER_SILENCE_MS)
-        return WEIR_OK;
-    enum weir_status status = preprocess_store_silent(dispatcher->db, entry, err);
-    if (status == WEIR_OK)
-        entry->silent_stored_ms = entry->silent_ms;
-    return status;
-}
-
-/* Stores, a few times a second, everything that may be a little late; other code handles a database that is away. */
+/* Sees, a few times a second, to everything that may be a little late. */
 static void on_timer(void *state)
 {
     struct dispatcher *dispatcher = state;
-    struct weir_error err;
     int64_t now_ms = weir_loop_now_ms(dispatcher->loop);
     int64_t passed_ms = now_ms - dispatcher->looked_ms;
     dispatcher->looked_ms = now_ms;
@@ -300,19 +160,79 @@ static void on_timer(void *state)
         struct dispatcher_entry *entry = dispatcher->entries[i];
         if (now_ms - dispatcher->opened_ms >= POOL_FORGET_MS)
             preprocess_costs_fold(&entry->costs, &dispatcher->pool);
-        if (note_silence(dispatcher, entry, passed_ms, &err) != WEIR_OK ||
-            preprocess_store_report(dispatcher->db, entry, &err) != WEIR_OK) {
-            weir_log(WEIR_LOG_DEBUG, "report not stored, trying again", "reason=\"%s\"", err.text);
-            return;
-        }
+        preprocess_dispatcher_note_silence(entry, passed_ms);
         if (entry->job.fitting)
             preprocess_dispatcher_settle_fit(dispatcher, entry);
         if (entry->closing)
             preprocess_dispatcher_settle(dispatcher);
     }
+    preprocess_dispatcher_report(dispatcher);
+    preprocess_dispatcher_flush(dispatcher); /* what could not be stored before */
 }
 
 /* ---- life ---- */
+
+/* As Postgres has it, before there is a thread. */
+static enum weir_status take_up(struct dispatcher *dispatcher, struct weir_db *db, uint64_t number,
+                                struct weir_error *err)
+{
+    WEIR_AUTO(dispatcher_entry) entry = NULL;
+    struct dispatcher_record record = {0};
+    struct plans_stored plan;
+    enum weir_status status =
+        preprocess_store_load(db, dispatcher->data_dir, number, &entry, &record, err);
+    if (status == WEIR_OK)
+        status = preprocess_entry_plan(entry, &dispatcher->fences, &record, err);
+    preprocess_record_fini(&record);
+    if (status != WEIR_OK)
+        return status;
+    preprocess_plans_begin(entry, &plan);
+    status = preprocess_store_plan_load(db, &entry->plan_key,
+                                        preprocess_chain_operators(entry->plan.chain),
+                                        &plan.planning, &plan.keeping, err);
+    if (status != WEIR_OK) /* it is no more than advice */
+        weir_log(WEIR_LOG_WARN, "plan not taken up, measuring anew", "job=%lu reason=\"%s\"",
+                 number, err->text);
+    preprocess_plans_take_up(&dispatcher->plans, entry, &plan, weir_loop_now_ms(dispatcher->loop));
+    preprocess_dispatcher_add(dispatcher, WEIR_TAKE(entry));
+    return WEIR_OK;
+}
+
+static enum weir_status load_open_jobs(struct dispatcher *dispatcher, struct weir_db *db,
+                                       struct weir_error *err)
+{
+    WEIR_AUTO_FREE uint64_t *numbers = NULL;
+    size_t count = 0;
+    enum weir_status status = preprocess_store_list(db, &numbers, &count, err);
+    for (size_t i = 0; status == WEIR_OK && i < count; i++) {
+        status = take_up(dispatcher, db, numbers[i], err);
+        if (status == WEIR_OK || status == WEIR_UNAVAILABLE)
+            continue;
+        weir_log(WEIR_LOG_WARN, "job cannot go on, ignoring it", "job=%lu reason=\"%s\"",
+                 numbers[i], err->text);
+        status = WEIR_OK;
+    }
+    return status;
+}
+
+/* Takes up what Postgres has, and begins the thread that stores from then on. */
+static enum weir_status open_store(struct dispatcher *dispatcher, const char *conninfo,
+                                   uint64_t *ret_incarnation, struct weir_error *err)
+{
+    WEIR_AUTO(weir_db) db = NULL;
+    enum weir_status status = preprocess_store_open(conninfo, &db, ret_incarnation, err);
+    if (status != WEIR_OK)
+        return status;
+    dispatcher->fences.newest = *ret_incarnation << 32;
+    status = load_open_jobs(dispatcher, db, err);
+    if (status == WEIR_OK)
+        status = weir_db_thread_new(dispatcher->loop, db, &dispatcher->thread, err);
+    if (status != WEIR_OK)
+        return status;
+    (void)WEIR_TAKE(db);
+    dispatcher->plans.thread = dispatcher->thread;
+    return WEIR_OK;
+}
 
 enum weir_status preprocess_dispatcher_open(const struct weir_service_options *options,
                                             struct weir_loop *loop, struct weir_rpc_server *server,
@@ -328,11 +248,7 @@ enum weir_status preprocess_dispatcher_open(const struct weir_service_options *o
     if (status == WEIR_OK)
         status = preprocess_dispatcher_open_pair(dispatcher, options, err);
     if (status == WEIR_OK)
-        status = preprocess_store_open(options->postgres, &dispatcher->db, &incarnation, err);
-    dispatcher->plans.db = dispatcher->db;
-    dispatcher->fences.newest = incarnation << 32;
-    if (status == WEIR_OK)
-        status = load_open_jobs(dispatcher, err);
+        status = open_store(dispatcher, options->postgres, &incarnation, err);
     if (status != WEIR_OK) {
         preprocess_dispatcher_close(dispatcher);
         return status;
@@ -352,15 +268,16 @@ void preprocess_dispatcher_close(void *state)
     if (dispatcher == NULL)
         return;
     weir_loop_cancel(dispatcher->loop, dispatcher->timer);
+    weir_db_thread_free(dispatcher->thread);
+    preprocess_replies_fini(&dispatcher->pending);
+    preprocess_replies_fini(&dispatcher->saved);
     for (size_t i = 0; i < dispatcher->entry_count; i++)
         preprocess_entry_free(dispatcher->entries[i]);
     free(dispatcher->entries);
-    free(dispatcher->pending);
     preprocess_pool_fini(&dispatcher->pool);
     preprocess_shares_fini(&dispatcher->shares);
     preprocess_productions_fini(&dispatcher->productions);
     preprocess_scaling_fini(&dispatcher->scaling);
-    weir_db_close(dispatcher->db);
     free(dispatcher->data_dir);
     free(dispatcher);
 }

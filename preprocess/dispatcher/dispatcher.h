@@ -1,5 +1,6 @@
 /* The dispatcher: metadata of all jobs, which worker makes what, what became of it. It never sees a
- * sample. One thread, one loop. State that matters is in Postgres before it is announced. */
+ * sample. One loop, which decides; and a thread, which stores what was decided (core/db/thread.h): state that matters
+ * is in Postgres before it is announced, and nothing else waits for that. */
 #ifndef WEIR_PREPROCESS_DISPATCHER_DISPATCHER_H
 #define WEIR_PREPROCESS_DISPATCHER_DISPATCHER_H
 
@@ -17,10 +18,19 @@ enum {
     DISPATCHER_ORDERS_MAX = 1024,                      /* leases of one worker, over all jobs */
 };
 
+/* A request that waits for Postgres, and is handled again then. */
+struct dispatcher_asking {
+    struct dispatcher *dispatcher;
+    weir_rpc_handler_fn *handler;
+    struct weir_request request; /* whose message lies in … */
+    struct weir_arena *arena;
+};
+
 /* An answer that waits until everything it says is durable. */
 struct dispatcher_pending_reply {
     struct weir_route route;
     uint64_t job;
+    struct dispatcher_asking *asking; /* the answer is made then; NULL: it is this one */
     enum weir_message type;
     union {
         struct {
@@ -29,6 +39,19 @@ struct dispatcher_pending_reply {
         };
         struct msg_client_committed committed;
     };
+};
+
+struct dispatcher_replies {
+    struct dispatcher_pending_reply *at;
+    size_t count, capacity;
+};
+
+/* A job as Postgres has it, for a request that is handled again. */
+struct dispatcher_found {
+    bool is_set;
+    uint64_t number;
+    struct dispatcher_entry *entry; /* closed; NULL: it is in memory, or … */
+    struct weir_error err;          /* … says why there is none */
 };
 
 /* The columns of worker_orders, filled again for each answer. */
@@ -48,7 +71,7 @@ struct dispatcher_orders {
 struct dispatcher {
     struct weir_loop *loop;
     struct weir_rpc_server *server;
-    struct weir_db *db;
+    struct weir_db_thread *thread;
     char *data_dir;
     uint64_t batches_memory; /* of batches on their way to trainers, and waiting there; 0: any */
     struct dispatcher_fences fences;
@@ -62,11 +85,14 @@ struct dispatcher {
     size_t rotation; /* index of the job that is asked first when a worker wants work */
     uint64_t timer;
     int64_t opened_ms;
-    int64_t looked_ms; /* when the timer fired last */
-    bool settling;     /* settle() is due in the next round */
-    bool flushing;     /* preprocess_dispatcher_flush() is due in the next round */
-    struct dispatcher_pending_reply *pending;
-    size_t pending_count, pending_capacity;
+    int64_t looked_ms;                 /* when the timer fired last */
+    bool settling;                     /* settle() is due in the next round */
+    bool flushing;                     /* preprocess_dispatcher_flush() is due in the next round */
+    bool is_saving;                    /* records are being stored */
+    bool is_reporting;                 /* reports are */
+    struct dispatcher_replies pending; /* until what is stored next is … */
+    struct dispatcher_replies saved;   /* … and until what is being stored is */
+    struct dispatcher_found found;
     struct dispatcher_orders orders;
     uint64_t wipe;             /* newest `wipe` that was asked for */
     struct weir_pair trainers; /* of this host, for workers elsewhere; zeroed: there are none */
@@ -80,8 +106,19 @@ void preprocess_dispatcher_close(void *state);
 void preprocess_dispatcher_wipe(void *state, const struct weir_request *request,
                                 struct msg_wiped *answer);
 
-/* The job, taken up from Postgres when it is not in memory. NOT_FOUND, UNAVAILABLE; a closed job
- * comes as one of its own: preprocess_dispatcher_let_go() frees it. */
+/* asking.c: handles the request once the job is in memory, or what Postgres says of it is known; until then it is kept,
+ * and then handed to `again`. */
+void preprocess_dispatcher_when_found(struct dispatcher *dispatcher, struct weir_request *request,
+                                      uint64_t number, weir_rpc_handler_fn *handler,
+                                      weir_rpc_handler_fn *again);
+struct dispatcher_asking *preprocess_asking_keep(struct dispatcher *dispatcher,
+                                                 const struct weir_request *request,
+                                                 weir_rpc_handler_fn *handler);
+void preprocess_asking_resume(struct dispatcher_asking *asking);
+void preprocess_asking_refuse(const struct dispatcher_asking *asking, const struct weir_error *err);
+void preprocess_asking_free(struct dispatcher_asking *asking);
+/* The job, for a handler that was called so. NOT_FOUND, UNAVAILABLE; a closed job comes as one of its own:
+ * preprocess_dispatcher_let_go() frees it. */
 enum weir_status preprocess_dispatcher_find(struct dispatcher *dispatcher, uint64_t number,
                                             struct dispatcher_entry **ret_entry,
                                             struct weir_error *err) WEIR_MUST_USE;
@@ -91,29 +128,23 @@ struct dispatcher_entry *preprocess_dispatcher_in_memory(const struct dispatcher
 void preprocess_dispatcher_let_go(struct dispatcher_entry *entry);
 /* Keeps an entry that was just stored, and counts its pipeline among those that share the workers. */
 void preprocess_dispatcher_add(struct dispatcher *dispatcher, struct dispatcher_entry *entry);
-/* Works out, and stores, what the audit of a final job must add up to. UNAVAILABLE: not done yet; it goes
- * on by itself, ask again. */
+/* endings.c: works out what the audit of a final job must add up to, which is stored soon. UNAVAILABLE: not done yet;
+ * it goes on by itself, ask again. */
 enum weir_status preprocess_dispatcher_expect(struct dispatcher *dispatcher,
                                               struct dispatcher_entry *entry,
                                               struct weir_error *err) WEIR_MUST_USE;
 /* Works out a piece of it for a job that is under way, so that its end need not wait. */
 void preprocess_dispatcher_expect_ahead(struct dispatcher *dispatcher);
 /* The job's pipeline shares the workers otherwise from now on. */
-enum weir_status preprocess_dispatcher_change_quota(struct dispatcher *dispatcher,
-                                                    struct dispatcher_entry *entry,
-                                                    const struct shares_quota *quota,
-                                                    struct weir_error *err) WEIR_MUST_USE;
-/* Takes up an abandoned job again: its owner has returned. It is in use from then on. */
-enum weir_status preprocess_dispatcher_reopen(struct dispatcher *dispatcher,
-                                              struct dispatcher_entry *entry,
-                                              struct weir_error *err) WEIR_MUST_USE;
-/* Closes the jobs up to number `upto`, whose runs are over, and deletes what they hold of people. Idempotent. */
-enum weir_status preprocess_dispatcher_purge(struct dispatcher *dispatcher, uint64_t upto,
-                                             struct msg_jobs_purged *ret_purged,
-                                             struct weir_error *err) WEIR_MUST_USE;
+void preprocess_dispatcher_change_quota(struct dispatcher *dispatcher,
+                                        struct dispatcher_entry *entry,
+                                        const struct shares_quota *quota);
+/* Somebody may have forgotten to close it: it counts for how long nobody has asked. Time in which no dispatcher ran
+ * does not count, for nobody could ask. */
+void preprocess_dispatcher_note_silence(struct dispatcher_entry *entry, int64_t passed_ms);
 /* Goes on with all such sums in the next rounds, and closes the jobs that are to be closed. */
 void preprocess_dispatcher_settle(struct dispatcher *dispatcher);
-/* Stores a fit that is complete and lets delivery begin. */
+/* Has a fit that is complete be stored; then delivery begins. */
 void preprocess_dispatcher_settle_fit(struct dispatcher *dispatcher,
                                       struct dispatcher_entry *entry);
 
@@ -135,13 +166,20 @@ void preprocess_dispatcher_show_windows(const struct dispatcher *dispatcher,
                                         const struct dispatcher_entry *entry,
                                         struct weir_arena *arena, struct msg_plan_is *answer);
 
-/* pending_replies.c: group commit. The answer to a message of a consumer: at once, or if it has changed what must
- * survive, together with the others of this round once all of that is stored. */
+/* pending_replies.c: group commit. The answer to a message of a consumer: at once, or if what it says is not stored
+ * yet, together with others once it is. */
 void preprocess_dispatcher_reply(struct dispatcher *dispatcher,
                                  const struct dispatcher_entry *entry,
                                  const struct dispatcher_pending_reply *reply);
-/* Stores what has changed, of all jobs, and sends the answers that waited for it. */
+/* True when something of the job is not stored yet: the request is handled again once it is. */
+bool preprocess_dispatcher_waits(struct dispatcher *dispatcher,
+                                 const struct dispatcher_entry *entry,
+                                 const struct weir_request *request, weir_rpc_handler_fn *handler);
+/* Has what has changed, of all jobs, be stored, unless that is under way: then the rest follows. */
 void preprocess_dispatcher_flush(struct dispatcher *dispatcher);
+void preprocess_replies_fini(struct dispatcher_replies *replies);
+/* reports.c: has what may be a little late be stored, unless that is under way. */
+void preprocess_dispatcher_report(struct dispatcher *dispatcher);
 
 /* sizing.c: what beats say of the rates of a job, and the workers that there should be. */
 void preprocess_dispatcher_note_making(struct dispatcher_entry *entry,
@@ -166,14 +204,14 @@ uint32_t preprocess_permille(double value);
 void preprocess_dispatcher_show_sizes(const struct dispatcher *dispatcher, struct weir_arena *arena,
                                       struct msg_pool_is *answer);
 
-/* handlers.c, beats.c and inside.c */
+/* handlers.c, opening.c, endings.c, reports.c, beats.c and inside.c */
 extern const struct weir_rpc_handler PREPROCESS_DISPATCHER_HANDLERS[];
+void preprocess_dispatcher_on_job_open(void *state, struct weir_request *request);
+void preprocess_dispatcher_on_jobs_purge(void *state, struct weir_request *request);
+/* Says what came of the rows that are kept, over all jobs. */
+void preprocess_dispatcher_on_cache_request(void *state, struct weir_request *request);
 void preprocess_dispatcher_on_worker_beat(void *state, struct weir_request *request);
 void preprocess_dispatcher_on_worker_leave(void *state, struct weir_request *request);
-/* Says what came of the rows that are kept, over all jobs; columns in the arena. */
-enum weir_status preprocess_dispatcher_kept(struct dispatcher *dispatcher, struct weir_arena *arena,
-                                            struct msg_cache_is *ret_answer,
-                                            struct weir_error *err) WEIR_MUST_USE;
 void preprocess_dispatcher_on_workers_request(void *state, struct weir_request *request);
 
 #endif

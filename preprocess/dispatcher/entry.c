@@ -42,6 +42,11 @@ struct shares_quota preprocess_entry_bounded(const struct dispatcher_entry *entr
     return quota;
 }
 
+unsigned preprocess_entry_unsaved(const struct dispatcher_entry *entry)
+{
+    return entry->job.unsaved | entry->saving;
+}
+
 uint64_t preprocess_entry_crew_key(const struct dispatcher_entry *entry)
 {
     const struct production *production = entry->job.production;

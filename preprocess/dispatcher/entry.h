@@ -34,6 +34,9 @@ struct dispatcher_entry {
     int64_t silent_ms;        /* time since anybody asked for it */
     int64_t silent_stored_ms; /* as it is stored */
     bool closing;             /* to be closed as soon as everything is stored */
+    bool is_ending;           /* … which is being stored */
+    bool is_fit_saving;       /* the fitted state is being stored */
+    unsigned saving;          /* enum dispatcher_unsaved, which is being stored */
     bool is_at_work;          /* a worker has sent a group of it */
     bool has_expected, is_expected_stored;
     uint64_t expected;         /* fingerprint of the whole delivery */
@@ -64,6 +67,9 @@ struct dispatcher_entry {
     struct scaling_job scaling;
     struct barred *barred; /* NULL: no worker was yet */
 };
+
+/* Returns what is not stored yet (enum dispatcher_unsaved). */
+unsigned preprocess_entry_unsaved(const struct dispatcher_entry *entry);
 
 /* Returns what chooses its crew: jobs of a production have one, for a worker makes for all of them. */
 uint64_t preprocess_entry_crew_key(const struct dispatcher_entry *entry);

@@ -10,6 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Defines a handler of a message about a job, `handler` in the end. */
+#define OF_JOB(message_, handler)                                                                 \
+    static void message_##_of_job(void *state, struct weir_request *request)                      \
+    {                                                                                             \
+        const struct msg_##message_ *asked = request->message;                                    \
+        preprocess_dispatcher_when_found(state, request, asked->job, handler, message_##_of_job); \
+    }
+
 static void refuse(struct weir_request *request, const struct weir_error *err)
 {
     weir_rpc_refuse(request->server, &request->route, err);
@@ -21,86 +29,6 @@ static void reply(struct weir_request *request, enum weir_message type, const vo
 }
 
 /* ---- orchestrator ---- */
-
-/* Forgets the failure: opening a job again may have mended its cause. The reason stays: samples that have failed count
- * in the next attempt too, whose consumer may come before a worker gives it again. */
-static void forgive(struct dispatcher_entry *entry)
-{
-    if (entry->may_be_mended)
-        entry->failure[0] = '\0';
-    entry->may_be_mended = false;
-}
-
-/* The orchestrator draws a token each time that it starts. */
-static enum weir_status take_token(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
-                                   const char *token, struct weir_error *err)
-{
-    if (weir_str_equal(entry->token, token))
-        return WEIR_OK;
-    enum weir_status status = preprocess_store_token(dispatcher->db, entry->number, token, err);
-    if (status != WEIR_OK)
-        return status;
-    free(entry->token);
-    entry->token = weir_strdup(token);
-    return WEIR_OK;
-}
-
-static enum weir_status open_job(struct dispatcher *dispatcher, const struct msg_job_open *ask,
-                                 struct dispatcher_entry **ret_entry, struct weir_error *err)
-{
-    enum weir_status status = preprocess_dispatcher_find(dispatcher, ask->job, ret_entry, err);
-    if (status == WEIR_OK && (*ret_entry)->abandoned)
-        status = preprocess_dispatcher_reopen(dispatcher, *ret_entry, err);
-    if (status == WEIR_OK && !weir_str_equal((*ret_entry)->set_digest, ask->set_digest)) {
-        status = weir_fail(err, WEIR_EXISTS, "job %lu delivers set %s, found %s", ask->job,
-                           (*ret_entry)->set_digest, ask->set_digest);
-        preprocess_dispatcher_let_go(*ret_entry);
-    }
-    if (status == WEIR_OK) {
-        forgive(*ret_entry);
-        struct shares_quota quota = preprocess_dispatcher_quota_of(ask);
-        status = preprocess_dispatcher_change_quota(dispatcher, *ret_entry, &quota, err);
-        if (status == WEIR_OK)
-            status = take_token(dispatcher, *ret_entry, ask->token, err);
-        if (status != WEIR_OK)
-            preprocess_dispatcher_let_go(*ret_entry);
-        return status;
-    }
-    if (status != WEIR_NOT_FOUND)
-        return status;
-    WEIR_AUTO(dispatcher_entry) entry = preprocess_entry_open(ask);
-    struct dispatcher_record beginning = {0};
-    status = preprocess_entry_plan(entry, &dispatcher->fences, &beginning, err);
-    if (status == WEIR_OK)
-        status = preprocess_store_add(dispatcher->db, dispatcher->data_dir, entry, err);
-    if (status != WEIR_OK)
-        return status;
-    preprocess_dispatcher_add(dispatcher, entry);
-    weir_log(WEIR_LOG_INFO, "job opened", "job=%lu mode=%s samples=%lu batches=%lu group=%u",
-             entry->number, entry->mode, entry->plan.geometry.samples,
-             preprocess_batches(&entry->plan.geometry), entry->plan.geometry.group_batches);
-    *ret_entry = WEIR_TAKE(entry);
-    return WEIR_OK;
-}
-
-/* A fit is begun at once; a job without one begins with its consumer, who calls the workers. */
-static void on_job_open(void *state, struct weir_request *request)
-{
-    struct dispatcher_entry *entry = NULL;
-    struct weir_error err;
-    if (open_job(state, request->message, &entry, &err) != WEIR_OK) {
-        refuse(request, &err);
-        return;
-    }
-    reply(request, MSG_job_opened,
-          &(struct msg_job_opened){.samples = entry->plan.geometry.samples,
-                                   .batches = preprocess_batches(&entry->plan.geometry)});
-    if (entry->job.fitting)
-        preprocess_dispatcher_hint(state, entry->number);
-    else
-        preprocess_dispatcher_announce(state, entry->number);
-    preprocess_dispatcher_let_go(entry);
-}
 
 /* Sums over all worker sessions; columns in the arena. */
 static void add_costs(const struct dispatcher_entry *entry, struct weir_arena *arena,
@@ -153,6 +81,8 @@ static const char *state_name(const struct dispatcher_entry *entry)
     return entry->job.record.final ? "finished" : "open";
 }
 
+static weir_rpc_handler_fn job_request_of_job, client_open_of_job;
+
 static void on_job_request(void *state, struct weir_request *request)
 {
     struct dispatcher *dispatcher = state;
@@ -160,6 +90,9 @@ static void on_job_request(void *state, struct weir_request *request)
     struct dispatcher_entry *entry = NULL;
     struct weir_error err;
     enum weir_status status = preprocess_dispatcher_find(dispatcher, ask->job, &entry, &err);
+    if (status == WEIR_OK &&
+        preprocess_dispatcher_waits(dispatcher, entry, request, job_request_of_job))
+        return;
     if (status == WEIR_OK && entry->failure[0] != '\0')
         status = weir_fail(&err, WEIR_INVALID, "job %lu: %s", ask->job, entry->failure);
     if (status == WEIR_OK)
@@ -216,9 +149,6 @@ static void on_job_close(void *state, struct weir_request *request)
     entry->abandoned = false;
     preprocess_dispatcher_settle(dispatcher);
 }
-
-WEIR_ANSWERED(struct dispatcher, jobs_purge, jobs_purged,
-              preprocess_dispatcher_purge(owner, asked->upto, answer, err))
 
 /* ---- workers ---- */
 
@@ -339,9 +269,6 @@ static void on_plan_request(void *state, struct weir_request *request)
     preprocess_dispatcher_let_go(entry);
 }
 
-WEIR_ANSWERED(struct dispatcher, cache_request, cache_is,
-              preprocess_dispatcher_kept(owner, arena, answer, err))
-
 WEIR_ANSWERED(struct dispatcher, pool_order, pool_is,
               preprocess_dispatcher_order_pool(owner, asked, arena, answer, err))
 
@@ -385,8 +312,6 @@ static enum weir_status open_attempt(struct dispatcher *dispatcher,
     if (status == WEIR_OK)
         status = preprocess_job_client_open(&(*ret_entry)->job, &claim, ret_opened, err);
     weir_position_fini(&position);
-    if (status == WEIR_OK)
-        status = preprocess_store_save(dispatcher->db, ret_entry, 1, err);
     return status;
 }
 
@@ -401,6 +326,8 @@ static void on_client_open(void *state, struct weir_request *request)
         refuse(request, &err);
         return;
     }
+    if (preprocess_dispatcher_waits(dispatcher, entry, request, client_open_of_job))
+        return;
     const struct preprocess_geometry *geometry = &entry->plan.geometry;
     WEIR_AUTO_BUF begun = {0};
     if (opened.attempt != 0) /* they have leases by the time that its credit comes */
@@ -506,20 +433,28 @@ static void on_client_commit(void *state, struct weir_request *request)
         preprocess_dispatcher_settle(dispatcher); /* … or when it is worked out */
 }
 
+OF_JOB(job_request, on_job_request)
+OF_JOB(job_close, on_job_close)
+OF_JOB(job_describe, on_job_describe)
+OF_JOB(plan_request, on_plan_request)
+OF_JOB(client_open, on_client_open)
+OF_JOB(client_beat, on_client_beat)
+OF_JOB(client_commit, on_client_commit)
+
 const struct weir_rpc_handler PREPROCESS_DISPATCHER_HANDLERS[] = {
-    WEIR_ON(job_open, on_job_open),
-    WEIR_ON(job_request, on_job_request),
-    WEIR_ON(job_close, on_job_close),
-    WEIR_ON(jobs_purge, on_jobs_purge),
+    WEIR_ON(job_open, preprocess_dispatcher_on_job_open),
+    WEIR_ON(job_request, job_request_of_job),
+    WEIR_ON(job_close, job_close_of_job),
+    WEIR_ON(jobs_purge, preprocess_dispatcher_on_jobs_purge),
     WEIR_ON(workers_request, preprocess_dispatcher_on_workers_request),
-    WEIR_ON(plan_request, on_plan_request),
-    WEIR_ON(cache_request, on_cache_request),
+    WEIR_ON(plan_request, plan_request_of_job),
+    WEIR_ON(cache_request, preprocess_dispatcher_on_cache_request),
     WEIR_ON(pool_order, on_pool_order),
     WEIR_ON(worker_beat, preprocess_dispatcher_on_worker_beat),
     WEIR_ON(worker_leave, preprocess_dispatcher_on_worker_leave),
-    WEIR_ON(job_describe, on_job_describe),
-    WEIR_ON(client_open, on_client_open),
-    WEIR_ON(client_beat, on_client_beat),
-    WEIR_ON(client_commit, on_client_commit),
+    WEIR_ON(job_describe, job_describe_of_job),
+    WEIR_ON(client_open, client_open_of_job),
+    WEIR_ON(client_beat, client_beat_of_job),
+    WEIR_ON(client_commit, client_commit_of_job),
     {MSG_none, NULL},
 };

@@ -208,16 +208,6 @@ static void describe_pipelines(const struct shares *shares, struct weir_arena *a
     answer->pipeline_cpu_ns = (struct weir_i64s){cpu_ns, count};
 }
 
-enum weir_status preprocess_dispatcher_kept(struct dispatcher *dispatcher, struct weir_arena *arena,
-                                            struct msg_cache_is *ret_answer, struct weir_error *err)
-{
-    enum weir_status status = WEIR_OK;
-    for (size_t i = 0; i < dispatcher->entry_count && status == WEIR_OK; i++)
-        status = preprocess_store_report(dispatcher->db, dispatcher->entries[i], err);
-    return status == WEIR_OK ? preprocess_store_kept(dispatcher->db, arena, ret_answer, err)
-                             : status;
-}
-
 void preprocess_dispatcher_on_workers_request(void *state, struct weir_request *request)
 {
     const struct dispatcher *dispatcher = state;

@@ -3,8 +3,8 @@
  * come out. Owned by: struct dispatcher; tests/simulation drives it under seeded faults.
  *
  * A job delivers a sealed set to one consumer per rank. What must survive a crash of the dispatcher
- * is the record (record.h): whenever `unsaved` is set, the rim stores the record before it answers
- * the message. Leases are volatile; fences carry the incarnation, so a restarted dispatcher outranks
+ * is the record (record.h): the rim answers a message once what it says of the record is stored
+ * (`unsaved`). Leases are volatile; fences carry the incarnation, so a restarted dispatcher outranks
  * every lease it has forgotten.
  *
  * Rules
@@ -77,6 +77,14 @@ typedef enum weir_status dispatcher_bear_fn(void *owner, uint32_t rank,
                                             const struct weir_tally *newest,
                                             struct weir_error *err);
 
+/* Parts of the record that have changed. Who waits until they are stored: commits and audits for all of it, beats for
+ * what was handed and for places, leases for places. So beats and leases of exactly_once never wait for a commit. */
+enum dispatcher_unsaved {
+    DISPATCHER_PLACES = 1,  /* who has a place, and where the attempt began */
+    DISPATCHER_HANDED = 2,  /* what may be handed out once the beat is answered (rule 6) */
+    DISPATCHER_COMMITS = 4, /* and what the audit must add up to */
+};
+
 /* A job as it was opened; never changes. */
 struct dispatcher_about {
     uint64_t job;
@@ -91,7 +99,7 @@ struct dispatcher_about {
 struct dispatcher_job {
     struct dispatcher_about about;
     struct dispatcher_record record;
-    bool unsaved;                  /* the record must be stored before the next answer */
+    unsigned unsaved; /* enum dispatcher_unsaved: the record must be stored before they are told */
     bool report_unsaved;           /* a seat's `reported` has moved: store it some time soon */
     bool fitting;                  /* rule 8 */
     struct production *production; /* rule 10; borrowed; NULL: nobody makes the same batches */

@@ -1,15 +1,14 @@
-/* Group commit: answers wait until the round's changes of all jobs are stored in one transaction. */
+/* Group commit: answers wait until what they say is stored. One transaction is under way at a time; what changes
+ * meanwhile, of all jobs, goes into the next one. */
 #include "preprocess/dispatcher/dispatcher.h"
 
-#include "core/base/log.h"
+#include "core/base/fault.h"
 #include "core/base/memory.h"
 
-static void flush(void *owner)
-{
-    struct dispatcher *dispatcher = owner;
-    dispatcher->flushing = false;
-    preprocess_dispatcher_flush(dispatcher);
-}
+#include <stdlib.h>
+#include <string.h>
+
+enum { PENDING_MAX = 8192 /* answers that wait */ };
 
 static void answer(struct dispatcher *dispatcher, struct dispatcher_pending_reply *reply)
 {
@@ -23,52 +22,208 @@ static void answer(struct dispatcher *dispatcher, struct dispatcher_pending_repl
     weir_rpc_reply(dispatcher->server, &reply->route, reply->type, message, NULL);
 }
 
+/* ---- waiting ---- */
+
+static bool is_same(const struct weir_route *a, const struct weir_route *b)
+{
+    return a->request == b->request && a->request != 0 && a->cookie == b->cookie &&
+           a->listener == b->listener && a->identity_size == b->identity_size &&
+           memcmp(a->identity, b->identity, a->identity_size) == 0;
+}
+
+/* True for a copy of a request whose answer waits already. */
+static bool waits(const struct dispatcher_replies *replies, const struct weir_route *route)
+{
+    size_t i = 0;
+    while (i < replies->count && !is_same(&replies->at[i].route, route))
+        i++;
+    return i < replies->count;
+}
+
+static void flush_soon(void *owner)
+{
+    struct dispatcher *dispatcher = owner;
+    dispatcher->flushing = false;
+    preprocess_dispatcher_flush(dispatcher);
+}
+
+static void plan_flush(struct dispatcher *dispatcher)
+{
+    if (!dispatcher->flushing)
+        weir_loop_soon(dispatcher->loop, flush_soon, dispatcher);
+    dispatcher->flushing = true;
+}
+
+static void refuse(struct dispatcher *dispatcher, const struct weir_route *route)
+{
+    struct weir_error err;
+    weir_ignore(
+        weir_fail(&err, WEIR_UNAVAILABLE, "Postgres is slow: %d answers wait for it", PENDING_MAX));
+    weir_rpc_refuse(dispatcher->server, route, &err);
+}
+
+/* Takes `reply`. */
+static void wait_for(struct dispatcher *dispatcher, struct dispatcher_replies *replies,
+                     struct dispatcher_pending_reply *reply)
+{
+    if (waits(&dispatcher->pending, &reply->route) || waits(&dispatcher->saved, &reply->route)) {
+        preprocess_asking_free(reply->asking);
+        return;
+    }
+    if (replies->count == PENDING_MAX) {
+        refuse(dispatcher, &reply->route);
+        preprocess_asking_free(reply->asking);
+        return;
+    }
+    replies->at = weir_grow(replies->at, replies->count, &replies->capacity, sizeof(*replies->at));
+    replies->at[replies->count++] = *reply;
+}
+
+/* Has it wait for the transaction that stores the newest of `what`. */
+static void wait_until_stored(struct dispatcher *dispatcher, const struct dispatcher_entry *entry,
+                              unsigned what, struct dispatcher_pending_reply *reply)
+{
+    if ((entry->job.unsaved & what) == 0) {
+        wait_for(dispatcher, &dispatcher->saved, reply);
+        return;
+    }
+    wait_for(dispatcher, &dispatcher->pending, reply);
+    plan_flush(dispatcher);
+}
+
 void preprocess_dispatcher_reply(struct dispatcher *dispatcher,
                                  const struct dispatcher_entry *entry,
                                  const struct dispatcher_pending_reply *reply)
 {
     struct dispatcher_pending_reply copy = *reply;
-    if (!entry->job.unsaved) {
+    unsigned what = reply->type == MSG_client_orders ? DISPATCHER_PLACES | DISPATCHER_HANDED : ~0U;
+    if ((preprocess_entry_unsaved(entry) & what) == 0)
         answer(dispatcher, &copy);
-        return;
-    }
-    dispatcher->pending = weir_grow(dispatcher->pending, dispatcher->pending_count,
-                                    &dispatcher->pending_capacity, sizeof(*reply));
-    dispatcher->pending[dispatcher->pending_count++] = copy;
-    if (!dispatcher->flushing)
-        weir_loop_soon(dispatcher->loop, flush, dispatcher);
-    dispatcher->flushing = true;
+    else
+        wait_until_stored(dispatcher, entry, what, &copy);
 }
 
-/* One job that cannot be stored is not to stop the others. */
-static void store_each(struct dispatcher *dispatcher, struct weir_error *err)
+bool preprocess_dispatcher_waits(struct dispatcher *dispatcher,
+                                 const struct dispatcher_entry *entry,
+                                 const struct weir_request *request, weir_rpc_handler_fn *handler)
 {
-    for (size_t i = 0; i < dispatcher->entry_count; i++) {
-        if (preprocess_store_save(dispatcher->db, &dispatcher->entries[i], 1, err) != WEIR_OK)
-            weir_log(WEIR_LOG_WARN, "job not stored, trying again", "job=%lu reason=\"%s\"",
-                     dispatcher->entries[i]->number, err->text);
+    if (preprocess_entry_unsaved(entry) == 0)
+        return false;
+    struct dispatcher_pending_reply reply = {
+        .route = request->route,
+        .job = entry->number,
+        .asking = preprocess_asking_keep(dispatcher, request, handler)};
+    wait_until_stored(dispatcher, entry, ~0U, &reply);
+    return true;
+}
+
+void preprocess_replies_fini(struct dispatcher_replies *replies)
+{
+    for (size_t i = 0; i < replies->count; i++)
+        preprocess_asking_free(replies->at[i].asking);
+    free(replies->at);
+    *replies = (struct dispatcher_replies){.at = NULL};
+}
+
+/* ---- storing ---- */
+
+struct saving {
+    struct dispatcher *dispatcher;
+    struct dispatcher_images images;
+};
+
+static enum weir_status save(void *owner, struct weir_db *db, struct weir_error *err)
+{
+    struct saving *saving = owner;
+    (void)weir_fault("dispatcher.save");
+    return preprocess_store_save(db, &saving->images, err);
+}
+
+/* NULL: the job is in use no longer. */
+static const struct dispatcher_image *image_of(const struct saving *saving, uint64_t job)
+{
+    for (size_t i = 0; i < saving->images.count; i++) {
+        if (saving->images.at[i].number == job)
+            return &saving->images.at[i];
+    }
+    return NULL;
+}
+
+static void settle_images(struct saving *saving, const struct weir_error *err)
+{
+    for (size_t i = 0; i < saving->images.count; i++) {
+        struct dispatcher_image *image = &saving->images.at[i];
+        struct dispatcher_entry *entry =
+            preprocess_dispatcher_in_memory(saving->dispatcher, image->number);
+        if (err != NULL && image->status == WEIR_OK && err->status == WEIR_UNAVAILABLE)
+            image->status = err->status; /* it was never run */
+        if (entry == NULL)
+            continue;
+        entry->saving = 0;
+        if (image->status != WEIR_OK)
+            preprocess_image_put_back(image, entry);
     }
 }
 
-static bool is_unsaved(const struct dispatcher *dispatcher, uint64_t job)
+static void settle_reply(const struct saving *saving, struct dispatcher_pending_reply *reply,
+                         const struct weir_error *err)
 {
-    const struct dispatcher_entry *entry = preprocess_dispatcher_in_memory(dispatcher, job);
-    return entry != NULL && entry->job.unsaved;
+    struct dispatcher *dispatcher = saving->dispatcher;
+    const struct dispatcher_image *image = image_of(saving, reply->job);
+    struct weir_error gone;
+    weir_ignore(weir_fail(&gone, WEIR_STALE, "job %lu is closed", reply->job));
+    if (image != NULL && image->status != WEIR_OK)
+        weir_rpc_refuse(dispatcher->server, &reply->route, err);
+    else if (reply->asking != NULL)
+        preprocess_asking_resume(reply->asking);
+    else if (image == NULL)
+        weir_rpc_refuse(dispatcher->server, &reply->route, &gone);
+    else
+        answer(dispatcher, reply);
+}
+
+static void on_saved(void *owner, const struct weir_error *err)
+{
+    struct saving *saving = owner;
+    struct dispatcher *dispatcher = saving->dispatcher;
+    struct dispatcher_replies replies = dispatcher->saved;
+    dispatcher->saved = (struct dispatcher_replies){.at = NULL};
+    dispatcher->is_saving = false;
+    (void)weir_fault("dispatcher.saved");
+    settle_images(saving, err);
+    for (size_t i = 0; i < replies.count; i++)
+        settle_reply(saving, &replies.at[i], err);
+    preprocess_replies_fini(&replies);
+    if (dispatcher->pending.count > 0)
+        plan_flush(dispatcher);
+    if (err == NULL) /* else the timer sees to it */
+        preprocess_dispatcher_settle(dispatcher);
+}
+
+static void drop_saving(void *owner)
+{
+    struct saving *saving = owner;
+    preprocess_images_fini(&saving->images);
+    free(saving);
 }
 
 void preprocess_dispatcher_flush(struct dispatcher *dispatcher)
 {
-    struct weir_error err;
-    enum weir_status status =
-        preprocess_store_save(dispatcher->db, dispatcher->entries, dispatcher->entry_count, &err);
-    if (status != WEIR_OK && status != WEIR_UNAVAILABLE)
-        store_each(dispatcher, &err);
-    for (size_t i = 0; i < dispatcher->pending_count; i++) {
-        struct dispatcher_pending_reply *reply = &dispatcher->pending[i];
-        if (status == WEIR_OK || !is_unsaved(dispatcher, reply->job))
-            answer(dispatcher, reply);
-        else
-            weir_rpc_refuse(dispatcher->server, &reply->route, &err);
+    if (dispatcher->is_saving)
+        return;
+    struct saving *saving = weir_calloc(1, sizeof(*saving));
+    saving->dispatcher = dispatcher;
+    for (size_t i = 0; i < dispatcher->entry_count; i++) {
+        if (dispatcher->entries[i]->job.unsaved != 0)
+            preprocess_image_of_record(&saving->images, dispatcher->entries[i]);
     }
-    dispatcher->pending_count = 0;
+    if (saving->images.count == 0 && dispatcher->pending.count == 0) {
+        drop_saving(saving);
+        return;
+    }
+    dispatcher->is_saving = true;
+    dispatcher->saved = dispatcher->pending;
+    dispatcher->pending = (struct dispatcher_replies){.at = NULL};
+    weir_db_thread_run(dispatcher->thread,
+                       &(struct weir_db_job){save, on_saved, drop_saving, saving});
 }

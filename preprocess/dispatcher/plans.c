@@ -3,7 +3,9 @@
 #include "preprocess/dispatcher/store.h"
 
 #include "core/base/log.h"
+#include "core/base/memory.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static struct plans_row *row_of(struct plans *plans, const struct weir_digest *key)
@@ -28,47 +30,83 @@ static bool can_run(const struct dispatcher_entry *entry, const struct planning 
                                     &chain, &err) == WEIR_OK;
 }
 
-/* A plan is no more than advice: without the stored one it is measured anew. */
-static void take_up(const struct plans *plans, struct dispatcher_entry *entry,
-                    struct plans_row *row)
+void preprocess_plans_begin(const struct dispatcher_entry *entry, struct plans_stored *ret_stored)
 {
-    struct weir_error err;
-    struct planning stored = row->planning;
-    size_t operators = preprocess_chain_operators(entry->plan.chain);
-    if (preprocess_store_plan_load(plans->db, &entry->plan_key, operators, &stored, &row->keeping,
-                                   &err) != WEIR_OK)
-        weir_log(WEIR_LOG_WARN, "plan not taken up, measuring anew", "job=%lu reason=\"%s\"",
-                 entry->number, err.text);
+    bool is_fixed = entry->plan.options.plan.order == PREPROCESS_AS_WRITTEN;
+    memset(ret_stored, 0, sizeof(*ret_stored));
+    preprocess_planning_begin(&ret_stored->planning, entry->plan.chain, is_fixed);
+}
+
+static void begin(struct plans_row *row, struct dispatcher_entry *entry,
+                  const struct plans_stored *stored, int64_t now_ms)
+{
+    struct plans_stored begun;
+    preprocess_plans_begin(entry, &begun);
+    *row = (struct plans_row){.key = entry->plan_key,
+                              .used_ms = now_ms,
+                              .planning = begun.planning,
+                              .keeping = stored != NULL ? stored->keeping : begun.keeping};
     if (!preprocess_entry_divide(entry, row->keeping.choice.cut))
         row->keeping = (struct keeping){0};
-    if (row->planning.state != PLANNING_FIXED && can_run(entry, &stored))
-        row->planning = stored;
+    if (stored != NULL && row->planning.state != PLANNING_FIXED &&
+        can_run(entry, &stored->planning))
+        row->planning = stored->planning;
     if (row->planning.placement.sunk >
         preprocess_chain_sinkable(preprocess_entry_chain(entry), row->planning.order))
         row->planning.placement = (struct placement){0};
 }
 
+void preprocess_plans_take_up(struct plans *plans, struct dispatcher_entry *entry,
+                              const struct plans_stored *stored, int64_t now_ms)
+{
+    struct plans_row *row = row_of(plans, &entry->plan_key);
+    if (row->used_ms < 0)
+        begin(row, entry, stored, now_ms);
+}
+
+/* ---- storing ---- */
+
+struct saving {
+    uint64_t job;
+    struct weir_digest key;
+    size_t operators;
+    struct plans_stored plan;
+};
+
+static enum weir_status store(void *owner, struct weir_db *db, struct weir_error *err)
+{
+    const struct saving *saving = owner;
+    return preprocess_store_plan_save(db, &saving->key, saving->operators, &saving->plan.planning,
+                                      &saving->plan.keeping, err);
+}
+
+static void on_stored(void *owner, const struct weir_error *err)
+{
+    const struct saving *saving = owner;
+    if (err != NULL)
+        weir_log(WEIR_LOG_WARN, "plan not stored", "job=%lu reason=\"%s\"", saving->job, err->text);
+}
+
 static void save(const struct plans *plans, const struct dispatcher_entry *entry,
                  const struct plans_row *row)
 {
-    struct weir_error err;
-    size_t operators = preprocess_chain_operators(entry->plan.chain);
-    if (preprocess_store_plan_save(plans->db, &entry->plan_key, operators, &row->planning,
-                                   &row->keeping, &err) != WEIR_OK)
-        weir_log(WEIR_LOG_WARN, "plan not stored", "job=%lu reason=\"%s\"", entry->number,
-                 err.text);
+    struct saving *saving = weir_calloc(1, sizeof(*saving));
+    *saving = (struct saving){.job = entry->number,
+                              .key = entry->plan_key,
+                              .operators = preprocess_chain_operators(entry->plan.chain),
+                              .plan = {row->planning, row->keeping}};
+    weir_db_thread_run(plans->thread, &(struct weir_db_job){store, on_stored, free, saving});
 }
 
+/* ---- plans in use ---- */
+
+/* One that had to make room is measured anew. */
 static struct plans_row *row_for(struct plans *plans, struct dispatcher_entry *entry,
                                  int64_t now_ms)
 {
     struct plans_row *row = row_of(plans, &entry->plan_key);
-    if (row->used_ms < 0) {
-        bool is_fixed = entry->plan.options.plan.order == PREPROCESS_AS_WRITTEN;
-        row->key = entry->plan_key;
-        preprocess_planning_begin(&row->planning, entry->plan.chain, is_fixed);
-        take_up(plans, entry, row);
-    }
+    if (row->used_ms < 0)
+        begin(row, entry, NULL, now_ms);
     row->used_ms = now_ms;
     if (preprocess_plans_keep(plans, entry, row, now_ms))
         save(plans, entry, row);

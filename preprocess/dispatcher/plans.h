@@ -3,6 +3,7 @@
 #ifndef WEIR_PREPROCESS_DISPATCHER_PLANS_H
 #define WEIR_PREPROCESS_DISPATCHER_PLANS_H
 
+#include "core/db/thread.h"
 #include "preprocess/dispatcher/entry.h"
 #include "preprocess/plan/keeping.h"
 #include "preprocess/plan/planning.h"
@@ -10,7 +11,7 @@
 enum { PLANS_MAX = 64 /* the one that was used longest ago makes room */ };
 
 struct plans {
-    struct weir_db *db;
+    struct weir_db_thread *thread; /* borrowed; stores them */
     size_t count;
     struct plans_row {
         struct weir_digest key;
@@ -22,6 +23,16 @@ struct plans {
     bool has_disk;            /* … if any has */
 };
 
+/* A plan as it is stored. */
+struct plans_stored {
+    struct planning planning;
+    struct keeping keeping;
+};
+/* Begins one for a job, to be loaded into. */
+void preprocess_plans_begin(const struct dispatcher_entry *entry, struct plans_stored *ret_stored);
+/* Takes up the plan of a job that is to be in use, unless there is one in memory. */
+void preprocess_plans_take_up(struct plans *plans, struct dispatcher_entry *entry,
+                              const struct plans_stored *stored, int64_t now_ms);
 /* Returns the plan of a job, begun if there was none, and has the job keep what it says. It may make room for another
  * one at the next call. */
 struct planning *preprocess_plans_of(struct plans *plans, struct dispatcher_entry *entry,

@@ -1,6 +1,7 @@
 /* Jobs in Postgres. */
 #include "preprocess/dispatcher/store_queries.h"
 
+#include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/path.h"
 
@@ -236,10 +237,18 @@ enum weir_status preprocess_store_quota(struct weir_db *db, uint64_t number,
                   DB_F64(quota->share), DB_I64(quota->workers));
 }
 
-static enum weir_status save_seat(struct weir_db *db, const struct dispatcher_entry *entry,
+static enum weir_status save_expected(struct weir_db *db, const struct dispatcher_image *image,
+                                      struct weir_error *err)
+{
+    return image->has_expected
+               ? DB_RUN(db, Q_job_expect, NULL, err, DB_I64(image->number), DB_I64(image->expected))
+               : WEIR_OK;
+}
+
+static enum weir_status save_seat(struct weir_db *db, const struct dispatcher_image *image,
                                   uint32_t rank, struct weir_error *err)
 {
-    const struct dispatcher_seat *seat = &entry->job.record.seats[rank];
+    const struct dispatcher_seat *seat = &image->record->seats[rank];
     WEIR_AUTO_BUF begun = {0};
     WEIR_AUTO_BUF committed = {0};
     WEIR_AUTO_BUF pending = {0};
@@ -248,212 +257,221 @@ static enum weir_status save_seat(struct weir_db *db, const struct dispatcher_en
     weir_position_pack(&seat->committed, &committed);
     weir_position_pack(&seat->pending, &pending);
     weir_position_pack(&seat->reported, &reported);
-    return DB_RUN(db, Q_rank_save, NULL, err, DB_I64(entry->number), DB_I64(rank),
+    return DB_RUN(db, Q_rank_save, NULL, err, DB_I64(image->number), DB_I64(rank),
                   DB_I64(seat->session), DB_BYTES(weir_buf_view(&begun)),
                   DB_BYTES(weir_buf_view(&committed)), DB_BYTES(weir_buf_view(&pending)),
                   DB_BYTES(weir_buf_view(&reported)), DB_BOOL(seat->final));
 }
 
-static enum weir_status save_record(struct weir_db *db, const struct dispatcher_entry *entry,
+static enum weir_status save_record(struct weir_db *db, const struct dispatcher_image *image,
                                     struct weir_error *err)
 {
-    const struct dispatcher_record *record = &entry->job.record;
+    const struct dispatcher_record *record = image->record;
     enum weir_status status =
-        DB_RUN(db, Q_job_save, NULL, err, DB_I64(entry->number), DB_I64(record->attempt),
+        DB_RUN(db, Q_job_save, NULL, err, DB_I64(image->number), DB_I64(record->attempt),
                DB_I64(record->seats_taken), DB_I64(record->replayed), DB_I64(record->duplicated),
                DB_BOOL(record->final));
-    for (uint32_t rank = 0; rank < entry->ranks && status == WEIR_OK; rank++)
-        status = save_seat(db, entry, rank, err);
-    if (status == WEIR_OK && entry->has_expected && !entry->is_expected_stored)
-        status = preprocess_store_expect(db, entry, err);
+    for (uint32_t rank = 0; rank < image->ranks && status == WEIR_OK; rank++)
+        status = save_seat(db, image, rank, err);
+    return status == WEIR_OK ? save_expected(db, image, err) : status;
+}
+
+/* Ends a transaction, by a commit when all went well. */
+static enum weir_status end(struct weir_db *db, enum weir_status status, struct weir_error *err)
+{
+    if (status == WEIR_OK)
+        return weir_db_commit(db, err);
+    weir_db_rollback(db);
     return status;
 }
 
-static enum weir_status save_unsaved(struct weir_db *db, struct dispatcher_entry *const *entries,
-                                     size_t count, struct weir_error *err)
+static enum weir_status save_together(struct weir_db *db, const struct dispatcher_image *images,
+                                      size_t count, struct weir_error *err)
 {
-    enum weir_status status = WEIR_OK;
-    for (size_t i = 0; i < count && status == WEIR_OK; i++) {
-        if (entries[i]->job.unsaved)
-            status = save_record(db, entries[i], err);
-    }
-    return status;
-}
-
-static bool all_are_saved(struct dispatcher_entry *const *entries, size_t count)
-{
-    size_t i = 0;
-    while (i < count && !entries[i]->job.unsaved)
-        i++;
-    return i == count;
-}
-
-enum weir_status preprocess_store_save(struct weir_db *db, struct dispatcher_entry *const *entries,
-                                       size_t count, struct weir_error *err)
-{
-    if (all_are_saved(entries, count))
-        return WEIR_OK;
     enum weir_status status = weir_db_begin(db, err);
     if (status != WEIR_OK)
         return status;
-    status = save_unsaved(db, entries, count, err);
-    if (status == WEIR_OK)
-        status = weir_db_commit(db, err);
-    else
-        weir_db_rollback(db);
-    for (size_t i = 0; i < count && status == WEIR_OK; i++) {
-        if (!entries[i]->job.unsaved)
+    for (size_t i = 0; i < count && status == WEIR_OK; i++)
+        status = save_record(db, &images[i], err);
+    return end(db, status, err);
+}
+
+/* One job that cannot be stored is not to stop the others. */
+static enum weir_status save_each(struct weir_db *db, struct dispatcher_images *images,
+                                  struct weir_error *err)
+{
+    enum weir_status all = WEIR_OK;
+    for (size_t i = 0; i < images->count; i++) {
+        struct dispatcher_image *image = &images->at[i];
+        struct weir_error its;
+        image->status = save_together(db, image, 1, &its);
+        if (image->status == WEIR_OK)
             continue;
-        entries[i]->job.unsaved = entries[i]->job.report_unsaved = false;
-        entries[i]->is_expected_stored = entries[i]->has_expected;
+        weir_log(WEIR_LOG_WARN, "job not stored, trying again", "job=%lu reason=\"%s\"",
+                 image->number, its.text);
+        *err = its;
+        all = image->status;
     }
+    return all;
+}
+
+enum weir_status preprocess_store_save(struct weir_db *db, struct dispatcher_images *images,
+                                       struct weir_error *err)
+{
+    enum weir_status status = save_together(db, images->at, images->count, err);
+    if (status != WEIR_OK && status != WEIR_UNAVAILABLE)
+        return save_each(db, images, err);
+    for (size_t i = 0; i < images->count; i++)
+        images->at[i].status = status;
     return status;
 }
 
-static enum weir_status save_reports(struct weir_db *db, const struct dispatcher_entry *entry,
-                                     struct weir_error *err)
+/* ---- reports ---- */
+
+static enum weir_status save_reported(struct weir_db *db, const struct dispatcher_image *image,
+                                      struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
-    for (uint32_t rank = 0; rank < entry->ranks && status == WEIR_OK; rank++) {
+    for (uint32_t rank = 0; rank < image->ranks && status == WEIR_OK; rank++) {
         WEIR_AUTO_BUF reported = {0};
-        weir_position_pack(&entry->job.record.seats[rank].reported, &reported);
-        status = DB_RUN(db, Q_rank_report, NULL, err, DB_I64(entry->number), DB_I64(rank),
+        weir_position_pack(&image->record->seats[rank].reported, &reported);
+        status = DB_RUN(db, Q_rank_report, NULL, err, DB_I64(image->number), DB_I64(rank),
                         DB_BYTES(weir_buf_view(&reported)));
     }
     return status;
 }
 
-/* The operators before the place at which rows are kept; "source" where it is the records. */
-static void print_kept(const struct dispatcher_entry *entry, struct weir_buf *out)
-{
-    if (entry->plan.keeps_records)
-        weir_buf_append_text(out, "source");
-    for (size_t i = 0; i < preprocess_entry_cut(entry); i++)
-        weir_buf_printf(out, "%s%s", i > 0 ? " " : "",
-                        preprocess_chain_cost(entry->plan.chain, i).name);
-}
-
-static enum weir_status save_cost(struct weir_db *db, const struct dispatcher_entry *entry,
+static enum weir_status save_cost(struct weir_db *db, const struct dispatcher_image *image,
                                   const struct dispatcher_cost *cost, struct weir_error *err)
 {
     const struct dispatcher_kept *kept = &cost->kept;
-    size_t operators = preprocess_chain_operators(entry->plan.chain);
+    size_t operators = image->costs.operators;
     int64_t ns[CHAIN_OPERATORS_MAX];
     uint64_t bytes[CHAIN_OPERATORS_MAX];
-    WEIR_AUTO_BUF names = {0};
     for (size_t i = 0; i < operators; i++) {
         ns[i] = cost->of[i].ns;
         bytes[i] = cost->of[i].bytes;
     }
-    print_kept(entry, &names);
-    return DB_RUN(db, Q_cost_save, NULL, err, DB_I64(entry->number), DB_I64(cost->session),
+    return DB_RUN(db, Q_cost_save, NULL, err, DB_I64(image->number), DB_I64(cost->session),
                   DB_I64(cost->cpu_ns), DB_I64(cost->bytes_read), DB_I64(cost->bytes_sent),
                   DB_BYTES(weir_bytes(ns, operators * sizeof(*ns))),
                   DB_BYTES(weir_bytes(bytes, operators * sizeof(*bytes))), DB_I64(kept->key),
-                  DB_TEXT(weir_buf_text(&names)), DB_I64(kept->hits), DB_I64(kept->misses),
+                  DB_TEXT(image->kept), DB_I64(kept->hits), DB_I64(kept->misses),
                   DB_I64(kept->damaged), DB_I64(kept->made_ns), DB_I64(kept->read_ns));
 }
 
-static enum weir_status save_costs(struct weir_db *db, struct dispatcher_entry *entry,
+static enum weir_status save_costs(struct weir_db *db, const struct dispatcher_image *image,
                                    struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
-    for (size_t i = 0; i < entry->costs.count && status == WEIR_OK; i++) {
-        const struct dispatcher_cost cost = preprocess_costs_at(&entry->costs, i);
-        if (!cost.unsaved)
-            continue;
-        status = save_cost(db, entry, &cost, err);
-        preprocess_costs_mark(&entry->costs, i, status != WEIR_OK);
+    for (size_t i = 0; i < image->costs.count && status == WEIR_OK; i++) {
+        const struct dispatcher_cost cost = preprocess_costs_at(&image->costs, i);
+        status = save_cost(db, image, &cost, err);
     }
     return status;
 }
 
 /* Rows were put together: all or none, or what they stand for would count twice. */
-static enum weir_status replace_costs(struct weir_db *db, struct dispatcher_entry *entry,
+static enum weir_status replace_costs(struct weir_db *db, const struct dispatcher_image *image,
                                       struct weir_error *err)
 {
     enum weir_status status = weir_db_begin(db, err);
     if (status != WEIR_OK)
         return status;
-    for (size_t i = 0; i < entry->costs.count; i++)
-        preprocess_costs_mark(&entry->costs, i, true);
-    status = DB_RUN(db, Q_cost_drop, NULL, err, DB_I64(entry->number));
+    status = DB_RUN(db, Q_cost_drop, NULL, err, DB_I64(image->number));
     if (status == WEIR_OK)
-        status = save_costs(db, entry, err);
-    if (status == WEIR_OK)
-        status = weir_db_commit(db, err);
-    else
-        weir_db_rollback(db);
-    entry->costs.is_folded = status != WEIR_OK;
-    return status;
+        status = save_costs(db, image, err);
+    return end(db, status, err);
 }
 
-static enum weir_status save_failures(struct weir_db *db, struct dispatcher_entry *entry,
+static enum weir_status save_failures(struct weir_db *db, const struct dispatcher_image *image,
                                       struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
-    const struct failures *failures = &entry->failures;
+    const struct failures *failures = &image->failures;
     for (size_t i = 0; i < failures->count && status == WEIR_OK; i++)
-        status = DB_RUN(db, Q_failure_save, NULL, err, DB_I64(entry->number),
+        status = DB_RUN(db, Q_failure_save, NULL, err, DB_I64(image->number),
                         DB_I64(failures->of[i].id), DB_TEXT(failures->of[i].reason));
-    entry->failures.is_changed = status != WEIR_OK;
     return status;
 }
 
-enum weir_status preprocess_store_report(struct weir_db *db, struct dispatcher_entry *entry,
-                                         struct weir_error *err)
+static enum weir_status save_report(struct weir_db *db, const struct dispatcher_image *image,
+                                    struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
-    if (entry->job.report_unsaved) {
-        status = save_reports(db, entry, err);
-        entry->job.report_unsaved = status != WEIR_OK;
-    }
-    if (status == WEIR_OK && entry->costs.is_folded)
-        status = replace_costs(db, entry, err);
+    if (image->has_silence)
+        status =
+            DB_RUN(db, Q_job_silent, NULL, err, DB_I64(image->number), DB_I64(image->silent_ms));
+    if (status == WEIR_OK && image->has_report)
+        status = save_reported(db, image, err);
     if (status == WEIR_OK)
-        status = save_costs(db, entry, err);
-    if (status == WEIR_OK && entry->failures.is_changed)
-        status = save_failures(db, entry, err);
+        status = image->replaces_costs ? replace_costs(db, image, err) : save_costs(db, image, err);
+    if (status == WEIR_OK && image->has_failures)
+        status = save_failures(db, image, err);
     return status;
 }
 
-enum weir_status preprocess_store_fitted(struct weir_db *db, const struct dispatcher_entry *entry,
-                                         struct weir_error *err)
+enum weir_status preprocess_store_reports(struct weir_db *db, struct dispatcher_images *images,
+                                          struct weir_error *err)
 {
-    return DB_RUN(db, Q_job_fitted, NULL, err, DB_I64(entry->number),
-                  DB_BYTES(weir_buf_view(&entry->fitted)));
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; i < images->count; i++) {
+        if (status == WEIR_OK)
+            status = save_report(db, &images->at[i], err);
+        images->at[i].status = status;
+    }
+    return status;
 }
 
-enum weir_status preprocess_store_expect(struct weir_db *db, const struct dispatcher_entry *entry,
-                                         struct weir_error *err)
+enum weir_status preprocess_store_fitted(struct weir_db *db, uint64_t number,
+                                         struct weir_bytes fitted, struct weir_error *err)
 {
-    return DB_RUN(db, Q_job_expect, NULL, err, DB_I64(entry->number), DB_I64(entry->expected));
+    return DB_RUN(db, Q_job_fitted, NULL, err, DB_I64(number), DB_BYTES(fitted));
 }
 
-static enum weir_status compact(struct weir_db *db, const struct dispatcher_entry *entry,
+/* ---- endings ---- */
+
+static enum weir_status compact(struct weir_db *db, const struct dispatcher_image *image,
                                 struct weir_error *err)
 {
-    enum weir_status status = DB_RUN(db, Q_job_close, NULL, err, DB_I64(entry->number));
+    enum weir_status status = DB_RUN(db, Q_job_close, NULL, err, DB_I64(image->number));
     if (status == WEIR_OK)
-        status = DB_RUN(db, Q_rank_close, NULL, err, DB_I64(entry->number));
+        status = DB_RUN(db, Q_rank_close, NULL, err, DB_I64(image->number));
     if (status == WEIR_OK)
-        status = DB_RUN(db, Q_failures_drop, NULL, err, DB_I64(entry->number));
+        status = DB_RUN(db, Q_failures_drop, NULL, err, DB_I64(image->number));
     if (status == WEIR_OK)
-        status = DB_RUN(db, Q_cost_drop, NULL, err, DB_I64(entry->number));
-    return status == WEIR_OK ? save_cost(db, entry, &entry->costs.total, err) : status;
+        status = DB_RUN(db, Q_cost_drop, NULL, err, DB_I64(image->number));
+    if (status == WEIR_OK)
+        status = save_cost(db, image, &image->total, err);
+    return status == WEIR_OK ? save_expected(db, image, err) : status;
 }
 
-enum weir_status preprocess_store_close(struct weir_db *db, const struct dispatcher_entry *entry,
-                                        struct weir_error *err)
+/* Everything of an abandoned job is kept, for an owner that returns after all and opens it again. */
+static enum weir_status abandon(struct weir_db *db, const struct dispatcher_image *image,
+                                struct weir_error *err)
 {
-    enum weir_status status = weir_db_begin(db, err);
-    if (status != WEIR_OK)
-        return status;
-    status = compact(db, entry, err);
+    enum weir_status status = save_report(db, image, err);
     if (status == WEIR_OK)
-        return weir_db_commit(db, err);
-    weir_db_rollback(db);
+        status = save_expected(db, image, err);
+    return status == WEIR_OK ? DB_RUN(db, Q_job_abandon, NULL, err, DB_I64(image->number)) : status;
+}
+
+static enum weir_status close_all(struct weir_db *db, const struct dispatcher_images *images,
+                                  struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; i < images->count && status == WEIR_OK; i++)
+        status = compact(db, &images->at[i], err);
     return status;
+}
+
+enum weir_status preprocess_store_end(struct weir_db *db, const struct dispatcher_images *images,
+                                      struct weir_error *err)
+{
+    if (images->count == 1 && images->at[0].is_abandoned)
+        return abandon(db, &images->at[0], err);
+    enum weir_status status = weir_db_begin(db, err);
+    return status == WEIR_OK ? end(db, close_all(db, images, err), err) : status;
 }
 
 static enum weir_status purge(struct weir_db *db, uint64_t upto, struct msg_jobs_purged *ret_purged,
@@ -475,33 +493,21 @@ static enum weir_status purge(struct weir_db *db, uint64_t upto, struct msg_jobs
     return WEIR_OK;
 }
 
-enum weir_status preprocess_store_purge(struct weir_db *db, uint64_t upto,
-                                        struct msg_jobs_purged *ret_purged, struct weir_error *err)
+enum weir_status preprocess_store_purge(struct weir_db *db, const struct dispatcher_images *images,
+                                        uint64_t upto, struct msg_jobs_purged *ret_purged,
+                                        struct weir_error *err)
 {
     enum weir_status status = weir_db_begin(db, err);
     if (status != WEIR_OK)
         return status;
-    status = purge(db, upto, ret_purged, err);
+    status = close_all(db, images, err);
     if (status == WEIR_OK)
-        return weir_db_commit(db, err);
-    weir_db_rollback(db);
-    return status;
-}
-
-enum weir_status preprocess_store_abandon(struct weir_db *db, uint64_t number,
-                                          struct weir_error *err)
-{
-    return DB_RUN(db, Q_job_abandon, NULL, err, DB_I64(number));
+        status = purge(db, upto, ret_purged, err);
+    return end(db, status, err);
 }
 
 enum weir_status preprocess_store_reopen(struct weir_db *db, uint64_t number,
                                          struct weir_error *err)
 {
     return DB_RUN(db, Q_job_reopen, NULL, err, DB_I64(number));
-}
-
-enum weir_status preprocess_store_silent(struct weir_db *db, const struct dispatcher_entry *entry,
-                                         struct weir_error *err)
-{
-    return DB_RUN(db, Q_job_silent, NULL, err, DB_I64(entry->number), DB_I64(entry->silent_ms));
 }

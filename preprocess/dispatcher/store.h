@@ -1,10 +1,11 @@
-/* Jobs in Postgres, schema `preprocess`. Every function is one statement or one transaction, blocks
- * shortly, and fails with UNAVAILABLE while the database is away. Rows keep paths relative to `data_dir`. */
+/* Jobs in Postgres, schema `preprocess`. Every function is one statement or one transaction, waits for
+ * Postgres (on a thread, but at the start: core/db/thread.h), and fails with UNAVAILABLE while the
+ * database is away. Rows keep paths relative to `data_dir`. */
 #ifndef WEIR_PREPROCESS_DISPATCHER_STORE_H
 #define WEIR_PREPROCESS_DISPATCHER_STORE_H
 
 #include "core/db/db.h"
-#include "preprocess/dispatcher/entry.h"
+#include "preprocess/dispatcher/image.h"
 
 /* Connects, migrates, and begins a new incarnation. */
 enum weir_status preprocess_store_open(const char *conninfo, struct weir_db **ret_db,
@@ -22,31 +23,30 @@ enum weir_status preprocess_store_load(struct weir_db *db, const char *data_dir,
 enum weir_status preprocess_store_add(struct weir_db *db, const char *data_dir,
                                       const struct dispatcher_entry *entry,
                                       struct weir_error *err) WEIR_MUST_USE;
-/* Stores the records that have changed, in one transaction, and clears their job.unsaved. */
-enum weir_status preprocess_store_save(struct weir_db *db, struct dispatcher_entry *const *entries,
-                                       size_t count, struct weir_error *err) WEIR_MUST_USE;
-/* Stores what may be a little late: the newest report of the consumer, and costs. */
-enum weir_status preprocess_store_report(struct weir_db *db, struct dispatcher_entry *entry,
-                                         struct weir_error *err) WEIR_MUST_USE;
+/* Stores records in one transaction; where that fails for another reason than that Postgres is away, each in its own.
+ * The images say which were. */
+enum weir_status preprocess_store_save(struct weir_db *db, struct dispatcher_images *images,
+                                       struct weir_error *err) WEIR_MUST_USE;
+/* Stores what may be a little late; the images say which were. */
+enum weir_status preprocess_store_reports(struct weir_db *db, struct dispatcher_images *images,
+                                          struct weir_error *err) WEIR_MUST_USE;
 enum weir_status preprocess_store_token(struct weir_db *db, uint64_t number, const char *token,
                                         struct weir_error *err) WEIR_MUST_USE;
 enum weir_status preprocess_store_quota(struct weir_db *db, uint64_t number,
                                         const struct shares_quota *quota,
                                         struct weir_error *err) WEIR_MUST_USE;
-enum weir_status preprocess_store_fitted(struct weir_db *db, const struct dispatcher_entry *entry,
+enum weir_status preprocess_store_fitted(struct weir_db *db, uint64_t number,
+                                         struct weir_bytes fitted,
                                          struct weir_error *err) WEIR_MUST_USE;
-enum weir_status preprocess_store_expect(struct weir_db *db, const struct dispatcher_entry *entry,
-                                         struct weir_error *err) WEIR_MUST_USE;
-/* Keeps what the audit needs; of the costs, the sum over all workers. */
-enum weir_status preprocess_store_close(struct weir_db *db, const struct dispatcher_entry *entry,
+/* Closes jobs: keeps what the audit needs; of the costs, the sum over all workers. One that is abandoned is closed
+ * alone, and everything is kept. */
+enum weir_status preprocess_store_end(struct weir_db *db, const struct dispatcher_images *images,
+                                      struct weir_error *err) WEIR_MUST_USE;
+/* Closes jobs, and deletes what all up to number `upto` hold of people: fitted state and reasons of failures. */
+enum weir_status preprocess_store_purge(struct weir_db *db, const struct dispatcher_images *images,
+                                        uint64_t upto, struct msg_jobs_purged *ret_purged,
                                         struct weir_error *err) WEIR_MUST_USE;
-/* Deletes what closed jobs up to number `upto` hold of people: fitted state and reasons of failures. */
-enum weir_status preprocess_store_purge(struct weir_db *db, uint64_t upto,
-                                        struct msg_jobs_purged *ret_purged,
-                                        struct weir_error *err) WEIR_MUST_USE;
-/* Closes a job but keeps everything, for an owner that returns after all and opens it again. */
-enum weir_status preprocess_store_abandon(struct weir_db *db, uint64_t number,
-                                          struct weir_error *err) WEIR_MUST_USE;
+/* Takes up an abandoned job again. */
 enum weir_status preprocess_store_reopen(struct weir_db *db, uint64_t number,
                                          struct weir_error *err) WEIR_MUST_USE;
 struct planning;
@@ -62,9 +62,6 @@ enum weir_status preprocess_store_plan_save(struct weir_db *db, const struct wei
                                             size_t operators, const struct planning *planning,
                                             const struct keeping *keeping,
                                             struct weir_error *err) WEIR_MUST_USE;
-/* Stores the time since anybody asked for the job. */
-enum weir_status preprocess_store_silent(struct weir_db *db, const struct dispatcher_entry *entry,
-                                         struct weir_error *err) WEIR_MUST_USE;
 /* Says what came of the rows that are kept, over all jobs; columns in the arena. */
 enum weir_status preprocess_store_kept(struct weir_db *db, struct weir_arena *arena,
                                        struct msg_cache_is *ret_answer,

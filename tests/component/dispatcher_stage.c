@@ -140,6 +140,21 @@ void stage_unhost(struct stage *stage)
     preprocess_dispatcher_close(stage->dispatcher);
 }
 
+static bool is_storing(const struct dispatcher *dispatcher)
+{
+    bool is_ending = false;
+    for (size_t i = 0; i < dispatcher->entry_count; i++)
+        is_ending |= dispatcher->entries[i]->closing;
+    return is_ending || dispatcher->is_saving || dispatcher->is_reporting || dispatcher->settling ||
+           dispatcher->flushing;
+}
+
+void stage_await_stored(struct stage *stage)
+{
+    while (is_storing(stage->dispatcher))
+        weir_loop_step(stage->loop, 1);
+}
+
 static void on_heard(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct stage_heard *heard = owner;

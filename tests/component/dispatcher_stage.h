@@ -37,6 +37,8 @@ void stage_start(struct stage *stage);
 /* Within this process; what it is sent in one round of the test, it finds in one round of its loop. */
 void stage_host(struct stage *stage);
 void stage_unhost(struct stage *stage);
+/* Waits until nothing is being stored any more. */
+void stage_await_stored(struct stage *stage);
 
 /* Outcome of a request to the dispatcher within this process. */
 struct stage_heard {

@@ -220,9 +220,10 @@ static struct stage_heard hear_of(struct stage *stage)
 
 static void pass(struct stage *stage, int64_t hours)
 {
-    for (int64_t i = 0; i < hours; i++)
+    for (int64_t i = 0; i < hours; i++) {
         test_clock_advance(&stage->clock, stage->loop, HOUR_MS);
-    test_loop_rounds(stage->loop, 3);
+        stage_await_stored(stage);
+    }
 }
 
 static size_t jobs_of(const struct stage *stage)

@@ -98,19 +98,29 @@ static void sessions_that_are_over_are_one_row_and_the_sum_stays(void **state)
     preprocess_pool_fini(&pool);
 }
 
-static void a_row_that_is_stored_is_not_stored_again_until_it_is_told_again(void **state)
+static void a_row_is_taken_to_be_stored_once_unless_it_is_put_back_or_told_again(void **state)
 {
-    struct dispatcher_costs costs = {0};
+    struct dispatcher_costs costs = {0}, taken, none;
     struct dispatcher_cost cost = {.session = 1, .cpu_ns = 1, .unsaved = true};
+    const struct dispatcher_cost stored = {.session = 2, .cpu_ns = 2};
     (void)state;
     preprocess_costs_put(&costs, &cost);
-    preprocess_costs_mark(&costs, 0, false);
-    cost = preprocess_costs_at(&costs, 0);
-    assert_true(!cost.unsaved && cost.cpu_ns == 1);
-    cost.unsaved = true;
+    preprocess_costs_put(&costs, &stored);
+    preprocess_costs_take_unsaved(&costs, &taken);
+    assert_int_equal(taken.count, 1);
+    assert_int_equal(preprocess_costs_at(&taken, 0).session, 1);
+    assert_false(preprocess_costs_are_unsaved(&costs));
+    preprocess_costs_put_back(&costs, &taken);
+    preprocess_costs_fini(&taken);
+    preprocess_costs_take_unsaved(&costs, &taken);
+    assert_int_equal(taken.count, 1);
+    preprocess_costs_take_unsaved(&costs, &none);
+    assert_int_equal(none.count, 0);
     preprocess_costs_put(&costs, &cost);
     assert_true(preprocess_costs_at(&costs, 0).unsaved);
-    assert_int_equal(costs.total.cpu_ns, 1);
+    assert_int_equal(costs.total.cpu_ns, 3);
+    preprocess_costs_fini(&taken);
+    preprocess_costs_fini(&none);
     preprocess_costs_fini(&costs);
 }
 
@@ -119,7 +129,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_row_is_what_was_told_last_and_the_sum_is_that_of_all_rows),
         cmocka_unit_test(sessions_that_are_over_are_one_row_and_the_sum_stays),
-        cmocka_unit_test(a_row_that_is_stored_is_not_stored_again_until_it_is_told_again),
+        cmocka_unit_test(a_row_is_taken_to_be_stored_once_unless_it_is_put_back_or_told_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,133 @@
+/* Requests that wait for Postgres: kept whole, and handled again when what they need is there. */
+#include "preprocess/dispatcher/dispatcher.h"
+
+#include "core/base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* As it was when the request came: who is told less meanwhile is no longer connected. */
+static const struct weir_sender *copy_sender(struct weir_arena *arena,
+                                             const struct weir_sender *sender)
+{
+    struct weir_sender *copy = weir_arena_alloc(arena, sizeof(*copy));
+    *copy = (struct weir_sender){
+        .role = sender->role,
+        .name = weir_arena_strndup(arena, sender->name, strlen(sender->name)),
+        .tenant = weir_arena_strndup(arena, sender->tenant, strlen(sender->tenant)),
+    };
+    return copy;
+}
+
+struct dispatcher_asking *preprocess_asking_keep(struct dispatcher *dispatcher,
+                                                 const struct weir_request *request,
+                                                 weir_rpc_handler_fn *handler)
+{
+    struct dispatcher_asking *asking = weir_calloc(1, sizeof(*asking));
+    *asking = (struct dispatcher_asking){.dispatcher = dispatcher,
+                                         .handler = handler,
+                                         .request = *request,
+                                         .arena = weir_arena_new()};
+    struct weir_error err;
+    WEIR_AUTO_BUF packed = {0};
+    void *message = weir_arena_alloc(asking->arena, weir_message_info(request->type)->size);
+    weir_message_pack(request->type, request->message, &packed);
+    const void *bytes = weir_arena_strndup(asking->arena, (const char *)packed.at, packed.size);
+    weir_require(weir_message_unpack(request->type, weir_bytes(bytes, packed.size), asking->arena,
+                                     message, &err) == WEIR_OK);
+    asking->request.message = message;
+    asking->request.arena = asking->arena;
+    asking->request.frames = NULL; /* no message to the dispatcher has any */
+    asking->request.sender = copy_sender(asking->arena, request->sender);
+    return asking;
+}
+
+void preprocess_asking_free(struct dispatcher_asking *asking)
+{
+    if (asking == NULL)
+        return;
+    weir_arena_free(asking->arena);
+    free(asking);
+}
+
+void preprocess_asking_resume(struct dispatcher_asking *asking)
+{
+    asking->handler(asking->dispatcher, &asking->request);
+}
+
+void preprocess_asking_refuse(const struct dispatcher_asking *asking, const struct weir_error *err)
+{
+    weir_rpc_refuse(asking->request.server, &asking->request.route, err);
+}
+
+/* ---- jobs that are not in memory ---- */
+
+struct loading {
+    struct dispatcher_asking *asking;
+    uint64_t number;
+    struct dispatcher_entry *entry;
+    struct dispatcher_record record;
+};
+
+static enum weir_status load(void *owner, struct weir_db *db, struct weir_error *err)
+{
+    struct loading *loading = owner;
+    return preprocess_store_load(db, loading->asking->dispatcher->data_dir, loading->number,
+                                 &loading->entry, &loading->record, err);
+}
+
+static void drop_loading(void *owner)
+{
+    struct loading *loading = owner;
+    preprocess_asking_free(loading->asking);
+    preprocess_entry_free(loading->entry);
+    preprocess_record_fini(&loading->record);
+    free(loading);
+}
+
+/* Plans what was loaded. A job that is not closed is in use from now on; a closed one is there for this request. */
+static void take_up(struct loading *loading, struct dispatcher_found *found)
+{
+    struct dispatcher *dispatcher = loading->asking->dispatcher;
+    enum weir_status status =
+        preprocess_entry_plan(loading->entry, &dispatcher->fences, &loading->record, &found->err);
+    if (status != WEIR_OK)
+        return;
+    if (loading->entry->closed)
+        found->entry = WEIR_TAKE(loading->entry);
+    else
+        preprocess_dispatcher_add(dispatcher, WEIR_TAKE(loading->entry));
+}
+
+static void on_loaded(void *owner, const struct weir_error *err)
+{
+    struct loading *loading = owner;
+    struct dispatcher *dispatcher = loading->asking->dispatcher;
+    struct dispatcher_found *found = &dispatcher->found;
+    *found = (struct dispatcher_found){.is_set = true, .number = loading->number};
+    if (err != NULL)
+        found->err = *err;
+    else if (preprocess_dispatcher_in_memory(dispatcher, loading->number) == NULL)
+        take_up(loading, found);
+    preprocess_asking_resume(loading->asking);
+    preprocess_entry_free(found->entry);
+    *found = (struct dispatcher_found){.is_set = false};
+}
+
+void preprocess_dispatcher_when_found(struct dispatcher *dispatcher, struct weir_request *request,
+                                      uint64_t number, weir_rpc_handler_fn *handler,
+                                      weir_rpc_handler_fn *again)
+{
+    const struct dispatcher_found *found = &dispatcher->found;
+    const struct dispatcher_entry *entry = preprocess_dispatcher_in_memory(dispatcher, number);
+    bool is_found = found->is_set && found->number == number;
+    if (is_found || (entry != NULL && !entry->is_ending)) {
+        handler(dispatcher, request);
+        return;
+    }
+    struct loading *loading = weir_calloc(1, sizeof(*loading));
+    loading->asking = preprocess_asking_keep(dispatcher, request, again);
+    loading->number = number;
+    weir_db_thread_run(dispatcher->thread,
+                       &(struct weir_db_job){load, on_loaded, drop_loading, loading});
+}
