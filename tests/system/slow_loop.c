@@ -1,4 +1,5 @@
-/* slow_loop MS: a trainer that learns nothing, and takes MS milliseconds over each batch. */
+/* slow_loop MS [FILE]: a trainer that learns nothing, and takes MS milliseconds over each batch; FILE grows by a byte
+ * with each. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -21,6 +22,12 @@ static void step(long ms)
     }
 }
 
+static void note(FILE *taken)
+{
+    if (taken != NULL && (fputc('.', taken) == EOF || fflush(taken) != 0))
+        exit(1);
+}
+
 static void write_model(void)
 {
     FILE *file = fopen("model", "wb");
@@ -36,6 +43,7 @@ int main(int argc, char **argv)
     struct weir_client *client;
     struct weir_batch *batch;
     long ms = argc > 1 ? strtol(argv[1], NULL, 10) : 0;
+    FILE *taken = argc > 2 ? fopen(argv[2], "ab") : NULL;
 
     must(weir_client_task(&options, &task, &error));
     options.task = task;
@@ -44,7 +52,10 @@ int main(int argc, char **argv)
         step(ms);
         must(weir_client_consumed(client, batch->number, &error));
         weir_batch_release(batch);
+        note(taken);
     }
+    if (taken != NULL)
+        fclose(taken);
     write_model();
     must(weir_client_finish(client, &result, -1, &error));
     weir_client_close(client);
