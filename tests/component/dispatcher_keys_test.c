@@ -1,4 +1,4 @@
-/* Workers elsewhere let trainers in by themselves: the dispatcher tells them which, once for each change. */
+/* Workers let trainers elsewhere in by themselves: the dispatcher tells them which, once for each change. */
 #include "tests/component/dispatcher_stage.h"
 
 #include "core/base/memory.h"
@@ -94,7 +94,7 @@ static void on_orders(void *owner, const struct weir_reply *reply, const struct 
 static void beat(struct lab *lab, struct weir_rpc_peer *peer, uint64_t keys)
 {
     const struct msg_worker_beat beat = {
-        .worker = "far-1", .session = 7, .endpoint = "tcp://10.0.0.1:1#k", .keys = keys};
+        .worker = "w-1", .session = 7, .endpoint = "tcp://10.0.0.1:1#k", .keys = keys};
     lab->done = false;
     weir_rpc_call(peer, MSG_worker_beat, &beat, LONG_MS, on_orders, lab);
     test_loop_until(lab->stage.loop, &lab->done);
@@ -143,13 +143,13 @@ static void a_change_is_told_at_once(void **state)
     }
 }
 
-static void a_worker_of_this_host_has_no_use_for_keys(void **state)
+static void a_worker_of_this_host_is_told_too(void **state)
 {
     struct lab *lab = *state;
     set_keys(lab, 1, 3);
     beat(lab, lab->stage.peer, 0);
-    assert_int_equal(lab->orders.keys, 0);
-    assert_int_equal(lab->orders.key_publics.count, 0);
+    assert_int_equal(lab->orders.keys, 1);
+    assert_int_equal(lab->orders.key_publics.count, 2);
 }
 
 static int start_postgres(void **state)
@@ -172,7 +172,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         KEYS_TEST(a_worker_elsewhere_is_told_of_trainers_once_for_each_change),
         KEYS_TEST(a_change_is_told_at_once),
-        KEYS_TEST(a_worker_of_this_host_has_no_use_for_keys),
+        KEYS_TEST(a_worker_of_this_host_is_told_too),
     };
     return cmocka_run_group_tests_name("dispatcher_keys", tests, start_postgres, stop_postgres);
 }
