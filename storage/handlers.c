@@ -49,6 +49,16 @@ static enum weir_status locate_chunks(struct storage *storage, const struct weir
                              : status;
 }
 
+static enum weir_status lend(struct storage *storage, struct weir_request *request,
+                             struct msg_rows_lent *answer, struct weir_error *err)
+{
+    const struct msg_rows_lend *asked = request->message;
+    enum weir_status status = storage_tenancy_check_named(
+        storage->store.catalog, weir_rpc_sender(request), asked->dataset, err);
+
+    return status == WEIR_OK ? storage_rows_lend(storage->lent, request, answer, err) : status;
+}
+
 #define ANSWERED(request, answer, ...) WEIR_ANSWERED(struct storage, request, answer, __VA_ARGS__)
 #define STORE                          (&owner->store)
 #define ERASER                         (&owner->eraser)
@@ -78,7 +88,7 @@ ANSWERED(erase_scrubbed_request, erase_scrubbed,
          (storage_erase_scrubbed(ERASER, arena, answer), WEIR_OK))
 ANSWERED(find, found, storage_erase_find(STORE, asked, arena, answer, err))
 
-ANSWERED(rows_lend, rows_lent, storage_rows_lend(owner->lent, weir_request, answer, err))
+ANSWERED(rows_lend, rows_lent, lend(owner, weir_request, answer, err))
 
 ANSWERED(doctor_request, doctor_is, examine(owner, asked, arena, answer, err))
 // clang-format on
@@ -159,8 +169,14 @@ static void on_erase_search(void *owner, struct weir_request *request)
 static void on_push(void *owner, struct weir_request *request)
 {
     struct storage *storage = owner;
+    const struct msg_push *asked = request->message;
+    struct weir_error err;
 
-    storage_push(storage->pushes, request);
+    if (storage_tenancy_check_named(storage->store.catalog, weir_rpc_sender(request),
+                                    asked->dataset, &err) == WEIR_OK)
+        storage_push(storage->pushes, request);
+    else
+        weir_rpc_refuse(request->server, &request->route, &err);
 }
 
 static void on_rows_return(void *owner, struct weir_request *request)

@@ -60,3 +60,14 @@ enum weir_status storage_tenancy_check_datasets(const struct catalog *catalog,
         status = check(catalog, sender, datasets->at[i], err);
     return status;
 }
+
+enum weir_status storage_tenancy_check_named(const struct catalog *catalog,
+                                             const struct weir_sender *sender, const char *name,
+                                             struct weir_error *err)
+{
+    const struct dataset *dataset = storage_catalog_find(catalog, name);
+
+    if (sender->tenant[0] == '\0' || dataset == NULL)
+        return WEIR_OK;
+    return check(catalog, sender, dataset->number, err);
+}

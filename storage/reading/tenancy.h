@@ -16,5 +16,9 @@ enum weir_status storage_tenancy_check_datasets(const struct catalog *catalog,
                                                 const struct weir_sender *sender,
                                                 const struct weir_u64s *datasets,
                                                 struct weir_error *err) WEIR_MUST_USE;
+/* The same of a dataset by name; one that is not there is somebody else's to refuse. */
+enum weir_status storage_tenancy_check_named(const struct catalog *catalog,
+                                             const struct weir_sender *sender, const char *dataset,
+                                             struct weir_error *err) WEIR_MUST_USE;
 
 #endif

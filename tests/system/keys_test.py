@@ -10,6 +10,20 @@ from contextlib import contextmanager
 from weirlab import DEADLINE_S, PIPELINE, Lab, await_that, binaries, child, faulty, kill, query, run_tests, serve
 
 LIVE = PIPELINE.replace("name: lab, mode: replay", "name: red, mode: live")
+PUSHED = """\
+pipeline: {name: rows, mode: live}
+dataset:
+  name: rows
+  source: {push: true, format: csv}
+  time:   {from: field, field: ts}
+  label:  {field: y, type: int}
+trigger:   {policy: amount, samples: 1000000000}
+selection: {policy: new_data}
+preprocess:
+  operators: [{op: csv_fields, columns: [ts, y, note], fields: [ts]}]
+  batch: {samples: 8}
+training: {model: linear, loss: logistic}
+"""
 SECRET = re.compile(r'secret: "(.*)"')
 PUBLIC = re.compile(r'public: "(.*)"')
 
@@ -154,6 +168,19 @@ def test_a_tenant_sees_and_orders_its_own_pipelines_alone():
         assert "dataset notes is not tenant blue's" in lab.refused("ben", "submit", other)
         assert "about the whole platform" in lab.refused("rosa", "workers")
         assert lab.told("rosa", "pause", "red")["pipeline"] == "red"
+
+
+def test_a_tenant_pushes_to_its_own_datasets_alone():
+    with elsewhere() as lab:
+        lab.new("submitter", "rosa", "--tenant", "red")
+        lab.new("submitter", "ben", "--tenant", "blue")
+        rows, pipeline = lab.folder / "rows.csv", lab.folder / "rows.yaml"
+        rows.write_text("ts,y,note\n2002-01-01T00:00:00Z,1,first\n2002-01-02T00:00:00Z,0,second\n")
+        pipeline.write_text(PUSHED)
+        lab.told("rosa", "submit", pipeline)
+        await_that(lambda: lab.told("rosa", "datasets")["datasets"])
+        assert lab.told("rosa", "push", "rows", rows)["samples"] == 2
+        assert "there is none" in lab.refused("ben", "push", "rows", rows)
 
 
 def test_a_log_that_was_rewritten_is_found_out():
