@@ -24,7 +24,7 @@ static enum weir_status load_datasets(struct pipeline *pipeline, struct weir_err
     return WEIR_OK;
 }
 
-/* Whoever has borrowed it keeps it: it never changes. */
+/* Pointers to the owner stay good: it never changes. */
 static void keep_owner(struct pipeline *pipeline, const char *owner)
 {
     if (weir_str_equal(pipeline->owner, owner))
