@@ -1,5 +1,5 @@
-/* Contexts: names for platforms elsewhere, in $XDG_CONFIG_HOME/weir (~/.config/weir). A context is a symbolic link to the
- * file of a pass, contexts/NAME, and the one in use is what the link `context` names: nothing secret is copied. */
+/* Contexts: names for platforms elsewhere, in $XDG_CONFIG_HOME/weir (~/.config/weir). A context is a symbolic link to
+ * a key file, contexts/NAME, and the one in use is what the link `context` names: nothing secret is copied. */
 #ifndef CLI_CONTEXT_H
 #define CLI_CONTEXT_H
 
@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-/* The file of the pass of the context in use, which WEIR_CONTEXT names, or `weir context use` ("": none), in caller's
+/* The key file of the context in use, which WEIR_CONTEXT names, or `weir context use` ("": none), in caller's
  * memory; NULL: none is. NOT_FOUND when there is no such context. */
 enum weir_status cli_context_in_use(char **ret_pass, struct weir_error *err) WEIR_MUST_USE;
 

@@ -1,6 +1,6 @@
 /* The platform as `weir` sees it: that of a data directory, found where the directory's lock says, or started for this
- * one command and stopped again; or one elsewhere, which is only ever asked. Belongs to the one thread of weir. SIGINT and SIGTERM end whatever waits here, so
- * that a platform which was started is stopped in order. */
+ * one command and stopped again; or one elsewhere, which is only ever asked. Belongs to the one thread of weir. SIGINT
+ * and SIGTERM end whatever waits here, so that a platform which was started is stopped in order. */
 #ifndef CLI_PLATFORM_H
 #define CLI_PLATFORM_H
 
@@ -15,9 +15,9 @@ struct cli_platform;
 struct weir_rpc_peer;
 
 /* Opens the platform of a place that was found, which outlives it. Elsewhere: TIMEOUT when nobody answers, DENIED when
- * the key is not let in. On this host: INVALID when there is no such directory or it holds nothing of Weir; DENIED when it belongs to somebody else;
- * TIMEOUT or UNAVAILABLE, with the reason, when nobody comes to answer. Here and below, STALE: whoever served the
- * directory stopped before it answered, and opening again will help. */
+ * the key is not let in. On this host: INVALID when there is no such directory or it holds nothing of Weir; DENIED when
+ * it belongs to somebody else; TIMEOUT or UNAVAILABLE, with the reason, when nobody comes to answer. Here and below,
+ * STALE: whoever served stopped before it answered, and opening again will help. */
 enum weir_status cli_platform_open(const struct cli_place *place,
                                    struct cli_platform **ret_platform,
                                    struct weir_error *err) WEIR_MUST_USE;
@@ -45,7 +45,8 @@ enum weir_status cli_platform_step(struct cli_platform *platform, int64_t wait_m
 /* Waits until somebody serves the place again. TIMEOUT; UNAVAILABLE when the person lost patience. */
 enum weir_status cli_platform_await(const struct cli_place *place, int64_t patience_ms,
                                     struct weir_error *err) WEIR_MUST_USE;
-/* Connects to storage: at `endpoint` on this host, as the orchestrator has named it, or elsewhere where the place says. */
+/* Connects to storage: at `endpoint` on this host, as the orchestrator has named it, or elsewhere where the place
+ * says. */
 enum weir_status cli_platform_connect(const struct cli_platform *platform, const char *endpoint,
                                       struct weir_rpc_peer **ret_peer,
                                       struct weir_error *err) WEIR_MUST_USE;

@@ -18,8 +18,8 @@ enum weir_status trainer_options_rank(const struct weir_client_options *options,
                                       uint32_t *ret_ranks, struct weir_error *err) WEIR_MUST_USE;
 /* The option, else what the task has, else whether WEIR_DIGESTS is set. */
 bool trainer_options_digests(const struct weir_client_options *options);
-/* Reads the pass that WEIR_KEY names: the platform is elsewhere then, unless the options have a socket directory. Without
- * one `*ret_pass` stays empty. Errors are those of weir_pass_read(). */
+/* Reads the pass that WEIR_KEY names: the platform is elsewhere then, unless the options have a socket directory.
+ * Without one `*ret_pass` stays empty. Errors are those of weir_pass_read(). */
 enum weir_status trainer_options_pass(const struct weir_client_options *options,
                                       struct weir_pass *ret_pass,
                                       struct weir_error *err) WEIR_MUST_USE;
