@@ -23,7 +23,7 @@ SYSTEM = """\
 listen: tcp://{address}:5800
 batches: {{listen: "tcp://{address}:*"}}
 programs:
-  byhand: {{command: [/bin/sh, -c, "env > .env && mv .env env; until [ -e over ]; do sleep 0.1; done"], modes: [train]}}
+  byhand: {{command: [/bin/sh, -c, "env > .env && mv .env env; while [ -e env ]; do sleep 0.1; done"], modes: [train]}}
 """
 LEARNS = re.sub(r"evaluation: .*\n", "", PIPELINE)
 BY_HAND = re.sub(r"training: .*?\n.*?\n", "training: {{program: byhand, epochs: {epochs}, seed: 1, patience: 1h}}\n",
@@ -148,7 +148,7 @@ def train_by_hand(far, trainer, disturb, after):
     disturb(loop)
     _, complaint = loop.communicate(timeout=DEADLINE_S)
     assert loop.returncode == 0, complaint
-    (folder / "over").touch()
+    (folder / "env").unlink(missing_ok=True)  # the run is over, and its directory may be gone
     return folder, variables["WEIR_TOKEN"]
 
 
