@@ -408,7 +408,8 @@ static const struct cli_command COMMANDS[] = {
      .summary = "run the operators of a pipeline file in the orders that a plan may choose, on records of its data, "
                 "and compare what they make; needs no platform",
      .example = "weir plan verify pipeline.yaml",
-     .needs_no_platform = true, .answer = cli_answer_plan_verify, .render = cli_render_plan_verify, .exit_code = cli_exit_of_check},
+     .needs_no_platform = true, .answer = cli_answer_plan_verify, .render = cli_render_plan_verify,
+     .exit_code = cli_exit_of_check},
     {.words = "plan", .operands = "[PIPELINE|RUN]", .operands_max = 1,
      .summary = "the order in which the operators of a pipeline run, why, and what it saves; a number means a run",
      .example = "weir plan quickstart",
@@ -531,7 +532,8 @@ static const struct cli_command COMMANDS[] = {
      .summary = "check a pipeline or system file, with its data if that is wanted; all mistakes at once, "
                 "exit code 2 when there are any; needs no platform",
      .example = "weir config check pipeline.yaml --data",
-     .needs_no_platform = true, .options = CHECK_OPTIONS, .answer = cli_answer_config_check, .render = cli_render_config_check,
+     .needs_no_platform = true, .options = CHECK_OPTIONS,
+     .answer = cli_answer_config_check, .render = cli_render_config_check,
      .exit_code = cli_exit_of_check},
     {.words = "config explain", .operands = "KEY|FILE", .operands_min = 1, .operands_max = 1,
      .summary = "meaning of a key, section or policy; or a file with every default written out",

@@ -16,7 +16,7 @@ static bool reads_alike(const char *data_dir)
     return geteuid() == 0 || stat(data_dir, &found) != 0 || found.st_uid == geteuid();
 }
 
-/* With the first records, as `orchestrator run` checks it. Those of a platform elsewhere lie there: it looks at them. */
+/* With the first records, as `orchestrator run` checks it; those of a platform elsewhere lie there. */
 static enum weir_status check(const char *file, const struct cli_place *place,
                               struct weir_error *err)
 {

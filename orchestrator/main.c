@@ -307,7 +307,7 @@ static bool read_workers(const struct command *command, const struct orchestrato
            workers + ret_workers->host_max <= ORCHESTRATOR_WORKERS_MAX;
 }
 
-/* Where it listens to those elsewhere, as the command line says, or else the system file. False: it was complained of. */
+/* Reads where it listens to those elsewhere: the command line, else the system file. False: it was complained of. */
 static bool read_listen(const struct command *command, struct orchestrator_system *system,
                         struct listen_address *address, struct local_options *options)
 {

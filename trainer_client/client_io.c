@@ -1,6 +1,5 @@
-/* The client's I/O thread: one loop with a peer for the dispatcher, storage, the orchestrator and
- * each worker. It turns what the delivery machine asks for into messages, and messages into calls
- * of the machine. */
+/* The client's I/O thread: one loop with a peer for the dispatcher, storage, the orchestrator and each worker. It turns
+ * what the delivery machine asks for into messages, and messages into calls of the machine. */
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
