@@ -278,7 +278,8 @@ static const struct cli_command COMMANDS[] = {
      .summary = "pipeline files of Modyn, in either dialect, as pipeline files of Weir; says of each key whether it "
                 "maps, maps with a difference, or has no equivalent; runs no code; exit code 1 when a file is none",
      .example = "weir import modyn pipelines/*.yml modyn_config.yaml -o imported",
-     .needs_no_platform = true, .options = IMPORT_OPTIONS, .answer = cli_answer_import_modyn, .render = cli_render_import,
+     .needs_no_platform = true, .options = IMPORT_OPTIONS,
+     .answer = cli_answer_import_modyn, .render = cli_render_import,
      .exit_code = cli_exit_of_import},
     {.words = "context add", .operands = "NAME", .operands_min = 1, .operands_max = 1,
      .summary = "give a platform elsewhere a name: the key file stays where it is",
