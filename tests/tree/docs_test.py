@@ -16,7 +16,8 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md")),
          *sorted(ROOT.glob("*/README.md"))]
-SYSTEM = {"workers", "prices", "batches", "programs", "credentials", "trainers", "gpus", "quotas", "budgets", "cache", "metrics"}  # sections of a system file
+SYSTEM = {"workers", "prices", "batches", "programs", "credentials", "trainers", "gpus", "quotas", "budgets", "cache", "metrics",
+          "listen", "advertise", "launcher", "slurm", "postgres"}  # sections of a system file
 NOT_THERE = {"every_nth", "scoring_hardest", "format_lines"}  # what a page has its reader write
 STANDS_FOR = {"PYTHON, NET": "/usr/bin/python3, net.py"}
 BYTES = [chr(b) if 33 <= b < 127 or 161 <= b < 173 or b >= 174 else None for b in range(256)]  # as GPT-2 writes them
@@ -147,6 +148,7 @@ class Pages(unittest.TestCase):
                     self.assertTrue(name != "weir" or command or not plain or plain[1:] == [] and plain[0] in groups)
                     there, valued, operands = help_of(name, command if name == "weir" else ())
                     self.assertLessEqual(options, there)
+                    valued |= {option[1:3] for option in valued}  # -o is --output
                     given = [word for before, word in zip(["", *words], words) if not word.startswith("-") and before not in valued]
                     if command and "|" not in line and "…" not in line:
                         self.assertLessEqual(len(given) - len(command), operands)
