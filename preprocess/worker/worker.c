@@ -203,6 +203,8 @@ static enum weir_status open_kept(struct worker *worker, const struct weir_servi
     if (end != NULL && (end == options->keep || (*end != '\0' && *end != ':')))
         return weir_fail(err, WEIR_INVALID, "--keep: expected BYTES:HOW, found '%s'",
                          options->keep);
+    if (options->key != NULL)
+        bytes_max = 0; /* elsewhere: no erasure would find what is kept there */
     enum weir_status status = read_compression("--keep", word, &how, err);
     if (status == WEIR_OK)
         worker->kept =
