@@ -1,5 +1,6 @@
 /* bench_cluster: what leaves a host (C15, C21). */
 #include "benchmarks/cluster/curve.h"
+#include "benchmarks/cluster/far.h"
 #include "benchmarks/cluster/link.h"
 #include "benchmarks/harness.h"
 
@@ -8,11 +9,13 @@
 
 #include <stdlib.h>
 
-enum { BATCHES = 200, CURVE_BYTES = 128 << 20 };
+enum { BATCHES = 200, CURVE_BYTES = 128 << 20, COMMITS = 1000 };
 
 struct cluster_bench {
     struct cluster_link *link;   /* NULL: not asked for yet */
     struct cluster_curve *curve; /* the same */
+    struct far *far;             /* the same */
+    const char *directory;
     double scale;
     uint64_t batches;
 };
@@ -21,8 +24,8 @@ static enum weir_status open_cluster(const char *directory, double scale, void *
                                      struct weir_error *err)
 {
     struct cluster_bench *bench = weir_calloc(1, sizeof(*bench));
-    (void)directory;
     (void)err;
+    bench->directory = directory;
     bench->batches = (uint64_t)(BATCHES * scale) + 1;
     bench->scale = scale;
     *ret_state = bench;
@@ -34,6 +37,7 @@ static void close_cluster(void *state)
     struct cluster_bench *bench = state;
     cluster_link_close(bench->link);
     cluster_curve_close(bench->curve);
+    far_close(bench->far);
     free(bench);
 }
 
@@ -111,11 +115,61 @@ CURVE(16m, 16 << 20)
         .theirs = theirs_##name_                                                                  \
     }
 
+/* ---- a Postgres that is far away ---- */
+
+static enum weir_status prepare_far(void *state, struct weir_error *err)
+{
+    struct cluster_bench *bench = state;
+    return bench->far != NULL ? WEIR_OK : far_open(bench->directory, &bench->far, err);
+}
+
+static enum weir_status answer(struct cluster_bench *bench, enum far_message message,
+                               double *ret_rate, struct weir_error *err)
+{
+    size_t commits = (size_t)(COMMITS * bench->scale) + 1;
+    enum weir_status status = far_run(bench->far, commits, err);
+    if (status == WEIR_OK)
+        *ret_rate = 1e9 / (double)far_p99_ns(bench->far, message);
+    return status;
+}
+
+static enum weir_status answer_commits(void *state, double *ret_rate, struct weir_error *err)
+{
+    return answer(state, FAR_COMMITS, ret_rate, err);
+}
+
+static enum weir_status answer_consumers(void *state, double *ret_rate, struct weir_error *err)
+{
+    return answer(state, FAR_CLIENT_BEATS, ret_rate, err);
+}
+
+static enum weir_status answer_workers(void *state, double *ret_rate, struct weir_error *err)
+{
+    return answer(state, FAR_WORKER_BEATS, ret_rate, err);
+}
+
+static enum weir_status twenty_a_second(void *state, double *ret_rate, struct weir_error *err)
+{
+    (void)state;
+    (void)err;
+    *ret_rate = 20;
+    return WEIR_OK;
+}
+
+#define FAR_FIGURE(name_, ours_)                                                                \
+    {                                                                                           \
+        .name = "cluster.far." name_, .against = "50 ms, for 99 of 100 answers", .unit = "1/s", \
+        .bar = 1, .prepare = prepare_far, .ours = (ours_), .theirs = twenty_a_second            \
+    }
+
 /* Those of the link come last: they leave this network namespace. */
 static const struct bench_figure FIGURES[] = {
     CURVE_FIGURE(64k),
     CURVE_FIGURE(1m),
     CURVE_FIGURE(16m),
+    FAR_FIGURE("commits", answer_commits),
+    FAR_FIGURE("beats", answer_consumers),
+    FAR_FIGURE("workers", answer_workers),
     {.name = "cluster.link.batches",
      .against = "plain TCP over the same link of 1 Gbit/s and 1 ms",
      .unit = "MB/s",
@@ -127,7 +181,9 @@ static const struct bench_figure FIGURES[] = {
 
 static const struct bench CLUSTER = {
     .name = "cluster",
-    .summary = "batches under keys: between two network namespaces, and over the loopback",
+    .summary =
+        "batches under keys between two network namespaces and over the loopback; a Postgres that is "
+        "5 ms away",
     .figures = FIGURES,
     .figure_count = WEIR_COUNT(FIGURES),
     .open = open_cluster,
