@@ -16,9 +16,9 @@ cli_render_fn cli_render_init, cli_render_import, cli_render_policies, cli_rende
 cli_render_fn cli_render_contexts;
 cli_render_fn cli_render_select, cli_render_predict, cli_render_evaluate, cli_render_report,
     cli_render_push, cli_render_doctor, cli_render_feed, cli_render_feed_forgotten, cli_render_sets,
-    cli_render_workers, cli_render_pool, cli_render_plan, cli_render_plan_verify, cli_render_cache,
-    cli_render_cache_dropped, cli_render_materialized, cli_render_exports,
-    cli_render_export_dropped;
+    cli_render_webhooks, cli_render_workers, cli_render_pool, cli_render_plan,
+    cli_render_plan_verify, cli_render_cache, cli_render_cache_dropped, cli_render_materialized,
+    cli_render_exports, cli_render_export_dropped;
 
 cli_render_fn cli_render_keys, cli_render_key_made, cli_render_key_allowed, cli_render_key_revoked,
     cli_render_audit;

@@ -518,6 +518,7 @@ static enum weir_status open_orchestrator(struct local *local, struct weir_error
         .listener = {.owner = local, .event = on_event, .progress = on_progress, .rest = on_rest},
         .sharing = options->system->sharing,
         .budgets = options->system->budgets,
+        .webhooks = options->system->webhooks,
         .hold = options->hold,
         .digests = options->digests,
         .explain = options->explain,

@@ -206,7 +206,11 @@ enum weir_status orchestrator_open(struct weir_loop *loop,
     if (status == WEIR_OK)
         status =
             orchestrator_erasures_load(&orch->pipelines, options->cluster, &orch->erasures, err);
+    if (status == WEIR_OK)
+        status =
+            orchestrator_webhooks_open(&orch->context, options->webhooks, &orch->webhooks, err);
     orch->topics.erasures = orch->erasures;
+    orch->topics.webhooks = orch->webhooks;
     if (status == WEIR_OK)
         *ret_orch = WEIR_TAKE(orch);
     return status;
@@ -218,6 +222,7 @@ void orchestrator_close(struct orchestrator *orch)
         return;
     /* No round of the loop may come between: calls own what the erasures that wait to be noted point to. */
     orchestrator_topics_free(&orch->topics);
+    orchestrator_webhooks_close(orch->webhooks);
     orchestrator_erasures_free(orch->erasures);
     orchestrator_exports_free(&orch->exports);
     orchestrator_pipelines_free(&orch->pipelines);

@@ -8,6 +8,7 @@
 #include "orchestrator/exports/exports.h"
 #include "orchestrator/pool/pool.h"
 #include "orchestrator/topics/topic.h"
+#include "orchestrator/webhooks/webhooks.h"
 
 struct listen_address;
 struct receipt_key_order;
@@ -26,7 +27,8 @@ struct orchestrator_options {
     struct orchestrator_listener listener;
     struct orchestrator_clock clock;
     struct orchestrator_sharing sharing;
-    const struct weir_yaml_node *budgets; /* of the system file; NULL: none */
+    const struct weir_yaml_node *budgets;  /* of the system file; NULL: none */
+    const struct weir_yaml_node *webhooks; /* of the system file; NULL: none */
     bool hold;    /* leave unfinished pipelines as they are; erasures go on */
     bool digests; /* keep those of all batches */
     bool explain; /* tell the plan of each training */
@@ -41,6 +43,7 @@ struct orchestrator {
     struct pipelines pipelines;
     struct exports exports;
     struct erasures *erasures;
+    struct webhooks *webhooks;
     struct keys *keys;
     struct audit *audit;
     struct topics topics;

@@ -1,6 +1,7 @@
 /* The key tables of the system file. */
 #include "orchestrator/config/system.h"
 #include "orchestrator/config/given_programs.h"
+#include "orchestrator/config/hooks.h"
 
 #include "core/db/db.h"
 #include "core/rpc/rpc.h"
@@ -16,7 +17,7 @@ struct system_section {
     uint64_t trainers, gpus;
     const char *user, *log_level, *listen, *advertise;
     const struct weir_yaml_node *launcher, *slurm, *workers, *postgres, *prices, *programs, *quotas,
-        *budgets, *batches, *cache, *roots, *credentials, *metrics;
+        *budgets, *webhooks, *batches, *cache, *roots, *credentials, *metrics;
 };
 
 static const struct cfg_key SYSTEM_KEYS[] = {
@@ -56,6 +57,8 @@ static const struct cfg_key SYSTEM_KEYS[] = {
              .doc = "rows that are kept of samples, where pipelines say preprocess.plan.cache"),
     CFG_NODE(struct system_section, metrics,
              .doc = "figures for Prometheus, over HTTP; none unless an address is named"),
+    CFG_NODE(struct system_section, webhooks,
+             .doc = "list of {url: …, events: […], secret: FILE}: where events are posted to"),
     CFG_NODE(struct system_section, programs,
              .doc = "NAME: {command: […]} of each program that pipelines may name; none else"),
     CFG_NODE(
@@ -258,6 +261,8 @@ static enum weir_status read_sections(struct orchestrator_system *system,
     if (status == WEIR_OK)
         status = read_metrics(system, section.metrics, err);
     if (status == WEIR_OK)
+        status = orchestrator_hooks_check(section.webhooks, err);
+    if (status == WEIR_OK)
         status = orchestrator_quotas_check(section.quotas, err);
     if (status == WEIR_OK)
         status = orchestrator_budgets_check(section.budgets, err);
@@ -273,6 +278,7 @@ static enum weir_status read_sections(struct orchestrator_system *system,
         .quotas = section.quotas,
     };
     system->budgets = section.budgets;
+    system->webhooks = section.webhooks;
     system->programs = section.programs;
     system->roots = section.roots;
     system->credentials = section.credentials;
@@ -350,6 +356,7 @@ void orchestrator_system_describe(struct weir_buf *out)
     cfg_document(METRICS_KEYS, out);
     weir_buf_append_text(out, "\n## prices\n\n");
     cfg_document(ORCHESTRATOR_PRICE_KEYS, out);
+    orchestrator_hooks_describe(out);
     orchestrator_quotas_describe(out);
     orchestrator_budgets_describe(out);
     weir_programs_describe(out);

@@ -24,7 +24,8 @@ struct orchestrator_system {
     const char *postgres_bin_dir; /* NULL: the newest installed */
     struct orchestrator_prices prices;
     struct orchestrator_sharing sharing;
-    const struct weir_yaml_node *budgets; /* checked: orchestrator/config/budget.h */
+    const struct weir_yaml_node *webhooks; /* checked: orchestrator/config/hooks.h */
+    const struct weir_yaml_node *budgets;  /* checked: orchestrator/config/budget.h */
     const char *remote; /* tcp://ADDRESS:PORT for those elsewhere; NULL: they are not listened to */
     const char *advertise;                 /* host by which they reach it; NULL: ADDRESS */
     const char *listen;                    /* endpoint of each worker; NULL: a socket of its own */

@@ -15,6 +15,7 @@
 struct exports;
 struct rehearsal;
 struct erase_requests;
+struct webhooks;
 
 /* The requests of weir that are not answered yet, and what they are about. Owned by: struct orchestrator. */
 struct topics {
@@ -25,6 +26,7 @@ struct topics {
     struct pipelines *pipelines;
     struct exports *exports;
     struct erasures *erasures;
+    struct webhooks *webhooks;
     struct keys *keys;
     struct audit *audit;
     struct weir_rpc_server *server; /* of all messages to the orchestrator */
