@@ -3,7 +3,6 @@
 
 #include "core/base/log.h"
 #include "core/base/memory.h"
-#include "preprocess/dispatcher/keys.h"
 
 #include <stdlib.h>
 
@@ -234,6 +233,15 @@ static enum weir_status open_store(struct dispatcher *dispatcher, const char *co
     return WEIR_OK;
 }
 
+/* Reads the pair of trainers of this host, or makes it, where anybody is let in from elsewhere. */
+static enum weir_status open_pair(struct dispatcher *dispatcher,
+                                  const struct weir_service_options *options,
+                                  struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *path = weir_format("%s/keys/trainers", options->data_dir);
+    return options->remote == NULL ? WEIR_OK : weir_pair_keep(path, &dispatcher->trainers, err);
+}
+
 enum weir_status preprocess_dispatcher_open(const struct weir_service_options *options,
                                             struct weir_loop *loop, struct weir_rpc_server *server,
                                             void **ret_state, struct weir_error *err)
@@ -246,7 +254,7 @@ enum weir_status preprocess_dispatcher_open(const struct weir_service_options *o
     enum weir_status status =
         weir_service_read_bytes("--memory", options->memory, 0, &dispatcher->batches_memory, err);
     if (status == WEIR_OK)
-        status = preprocess_dispatcher_open_pair(dispatcher, options, err);
+        status = open_pair(dispatcher, options, err);
     if (status == WEIR_OK)
         status = open_store(dispatcher, options->postgres, &incarnation, err);
     if (status != WEIR_OK) {

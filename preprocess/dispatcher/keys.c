@@ -12,14 +12,6 @@ static bool is_elsewhere(const struct weir_sender *sender)
     return sender->name[0] != '\0';
 }
 
-enum weir_status preprocess_dispatcher_open_pair(struct dispatcher *dispatcher,
-                                                 const struct weir_service_options *options,
-                                                 struct weir_error *err)
-{
-    WEIR_AUTO_FREE char *path = weir_format("%s/keys/%s", options->data_dir, TRAINERS);
-    return options->remote == NULL ? WEIR_OK : weir_pair_keep(path, &dispatcher->trainers, err);
-}
-
 void preprocess_dispatcher_lend_pair(const struct dispatcher *dispatcher,
                                      const struct weir_request *request,
                                      struct msg_client_opened *opened)

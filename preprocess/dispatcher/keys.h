@@ -6,11 +6,7 @@
 
 #include "preprocess/dispatcher/dispatcher.h"
 
-/* Reads the pair of trainers of this host, or makes it, where anybody is let in from elsewhere. */
-enum weir_status preprocess_dispatcher_open_pair(struct dispatcher *dispatcher,
-                                                 const struct weir_service_options *options,
-                                                 struct weir_error *err) WEIR_MUST_USE;
-/* Adds it to the answer to a trainer of this host. */
+/* Adds the pair of trainers of this host to the answer to one of them. */
 void preprocess_dispatcher_lend_pair(const struct dispatcher *dispatcher,
                                      const struct weir_request *request,
                                      struct msg_client_opened *opened);
