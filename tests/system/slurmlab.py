@@ -18,6 +18,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -285,15 +286,17 @@ class SlurmLab:
         return [tuple(line.split("|")) for line in lines]
 
     def await_nodes(self, count):
-        self._await(lambda: self.run("sinfo", "-h", "-N", "-p", "work", "-t", "idle,mix,alloc", "-o", "%N",
-                                     check=False).split().__len__() >= count, "the nodes do not come up")
+        def are_up():
+            up = self.run("sinfo", "-h", "-N", "-p", "work", "-t", "idle,mix,alloc", "-o", "%N", check=False)
+            return len(up.split()) >= count
+        self._await(are_up, "the nodes do not come up")
 
     @staticmethod
     def _await(what, complaint):
-        end = time.monotonic() + DEADLINE_S
+        end, pause = time.monotonic() + DEADLINE_S, threading.Event()
         while not what():
             assert time.monotonic() < end, complaint
-            time.sleep(0.02)
+            pause.wait(0.02)  # nothing tells of it
 
     # ---- the end ----
 
