@@ -165,7 +165,7 @@ END(added_is)
         (cls.tree / migration).write_text("CREATE TABLE added (id bigint PRIMARY KEY);\n")
         assert holders in cls.rows["a holder"][0]
         cls.edit(holders, lambda text: text.replace("\nTABLE(", '\nTABLE(storage, added, NOTHING, KEPT, "")\nTABLE(', 1))
-        (commands, _), (rendering, declared, topics, _) = cls.rows["a command of `weir`"]
+        (commands, _), (rendering, topics, _) = cls.rows["a command of `weir`"]
         cls.edit(commands, lambda text: re.sub(r"(COMMANDS\[\] = \{\n)", r'''\1    {.words = "added", .summary = "by a test", .example = "weir added",
      .topic = "added", .render = cli_render_added},
 ''', text))
@@ -176,8 +176,7 @@ void cli_render_added(const json_t *answer, struct cli_page *page)
     cli_line(page, "%s", cli_text(answer, "added"));
 }
 """)
-        cls.edit(declared, lambda text: text.replace("topic_fn orch", "topic_fn orchestrator_topic_added, orch", 1))
-        cls.edit(topics, lambda text: re.sub(r"(TOPICS\[\] = \{\n)", r'\1    {"added", orchestrator_topic_added},\n', text))
+        cls.edit(topics, lambda text: text.replace("\nTOPIC(", "\nTOPIC(added, PEOPLE, READS, PIPELINES)\nTOPIC(", 1))
         cls.edit("orchestrator/topics/feed.c", lambda text: text + """
 void orchestrator_topic_added(struct topic_call *call)
 {
@@ -196,7 +195,8 @@ void orchestrator_topic_added(struct topic_call *call)
         commands = {}
         for entry in json.loads((cls.build / "compile_commands.json").read_text()):
             commands.setdefault(entry["file"].removeprefix(f"{cls.tree}/"), entry)
-        sources = {path for path in cls.changed if path.endswith(".c")} | {"core/base/status.c", "core/wire/wire.c", "selector/policies/registry.c", "storage/sql/queries.c"}
+        sources = {path for path in cls.changed if path.endswith(".c")} | {"core/base/status.c", "core/wire/wire.c", "selector/policies/registry.c",
+                                                                                 "storage/sql/queries.c", "orchestrator/topics/topics.c"}
         cls.objects = {}
         for path in sorted(sources):
             assert path in commands, f"{path}: no CMakeLists.txt names it"
