@@ -67,6 +67,7 @@ struct loading {
     uint64_t number;
     struct dispatcher_entry *entry;
     struct dispatcher_record record;
+    struct plans_stored plan;
 };
 
 static enum weir_status load(void *owner, struct weir_db *db, struct weir_error *err)
@@ -85,33 +86,75 @@ static void drop_loading(void *owner)
     free(loading);
 }
 
-/* Plans what was loaded. A job that is not closed is in use from now on; a closed one is there for this request. */
-static void take_up(struct loading *loading, struct dispatcher_found *found)
+/* Hands the request what was found of the job: an entry that is taken over, the reason why there is none, or neither,
+ * as it is in memory. */
+static void tell(struct loading *loading, struct dispatcher_entry *entry,
+                 const struct weir_error *err)
+{
+    struct dispatcher_found *found = &loading->asking->dispatcher->found;
+    *found = (struct dispatcher_found){.is_set = true, .number = loading->number, .entry = entry};
+    if (err != NULL)
+        found->err = *err;
+    preprocess_asking_resume(loading->asking);
+    preprocess_entry_free(found->entry);
+    *found = (struct dispatcher_found){.is_set = false};
+}
+
+static bool is_in_memory(const struct loading *loading)
+{
+    return preprocess_dispatcher_in_memory(loading->asking->dispatcher, loading->number) != NULL;
+}
+
+static enum weir_status load_plan(void *owner, struct weir_db *db, struct weir_error *err)
+{
+    struct loading *loading = owner;
+    (void)err;
+    preprocess_plans_load(db, loading->entry, &loading->plan);
+    return WEIR_OK;
+}
+
+/* A closed job is there for this request alone. */
+static void on_plan_loaded(void *owner, const struct weir_error *err)
+{
+    struct loading *loading = owner;
+    struct dispatcher *dispatcher = loading->asking->dispatcher;
+    if (err == NULL)
+        preprocess_plans_take_up(&dispatcher->plans, loading->entry, &loading->plan,
+                                 weir_loop_now_ms(dispatcher->loop));
+    tell(loading, is_in_memory(loading) ? NULL : WEIR_TAKE(loading->entry), NULL);
+}
+
+static void find_plan(struct loading *loading)
+{
+    struct loading *next = weir_calloc(1, sizeof(*next));
+    next->asking = WEIR_TAKE(loading->asking);
+    next->number = loading->number;
+    next->entry = WEIR_TAKE(loading->entry);
+    weir_db_thread_run(next->asking->dispatcher->thread,
+                       &(struct weir_db_job){load_plan, on_plan_loaded, drop_loading, next});
+}
+
+/* Plans what was loaded. A job that is not closed is in use from now on. */
+static enum weir_status take_up(struct loading *loading, struct weir_error *err)
 {
     struct dispatcher *dispatcher = loading->asking->dispatcher;
     enum weir_status status =
-        preprocess_entry_plan(loading->entry, &dispatcher->fences, &loading->record, &found->err);
-    if (status != WEIR_OK)
-        return;
-    if (loading->entry->closed)
-        found->entry = WEIR_TAKE(loading->entry);
-    else
+        preprocess_entry_plan(loading->entry, &dispatcher->fences, &loading->record, err);
+    if (status == WEIR_OK && !loading->entry->closed)
         preprocess_dispatcher_add(dispatcher, WEIR_TAKE(loading->entry));
+    return status;
 }
 
 static void on_loaded(void *owner, const struct weir_error *err)
 {
     struct loading *loading = owner;
-    struct dispatcher *dispatcher = loading->asking->dispatcher;
-    struct dispatcher_found *found = &dispatcher->found;
-    *found = (struct dispatcher_found){.is_set = true, .number = loading->number};
-    if (err != NULL)
-        found->err = *err;
-    else if (preprocess_dispatcher_in_memory(dispatcher, loading->number) == NULL)
-        take_up(loading, found);
-    preprocess_asking_resume(loading->asking);
-    preprocess_entry_free(found->entry);
-    *found = (struct dispatcher_found){.is_set = false};
+    struct weir_error unplanned;
+    if (err == NULL && !is_in_memory(loading) && take_up(loading, &unplanned) != WEIR_OK)
+        err = &unplanned;
+    if (err == NULL && !is_in_memory(loading))
+        find_plan(loading);
+    else
+        tell(loading, NULL, err);
 }
 
 void preprocess_dispatcher_when_found(struct dispatcher *dispatcher, struct weir_request *request,

@@ -185,13 +185,7 @@ static enum weir_status take_up(struct dispatcher *dispatcher, struct weir_db *d
     preprocess_record_fini(&record);
     if (status != WEIR_OK)
         return status;
-    preprocess_plans_begin(entry, &plan);
-    status = preprocess_store_plan_load(db, &entry->plan_key,
-                                        preprocess_chain_operators(entry->plan.chain),
-                                        &plan.planning, &plan.keeping, err);
-    if (status != WEIR_OK) /* it is no more than advice */
-        weir_log(WEIR_LOG_WARN, "plan not taken up, measuring anew", "job=%lu reason=\"%s\"",
-                 number, err->text);
+    preprocess_plans_load(db, entry, &plan);
     preprocess_plans_take_up(&dispatcher->plans, entry, &plan, weir_loop_now_ms(dispatcher->loop));
     preprocess_dispatcher_add(dispatcher, WEIR_TAKE(entry));
     return WEIR_OK;

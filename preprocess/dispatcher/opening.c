@@ -22,25 +22,13 @@ static const struct msg_job_open *asked_of(const struct opening *opening)
 
 /* ---- on the thread ---- */
 
-/* A plan is no more than advice: without the stored one it is measured anew. */
-static void load_plan(struct opening *opening, struct weir_db *db)
-{
-    struct weir_error err;
-    const struct dispatcher_entry *entry = opening->entry;
-    size_t operators = preprocess_chain_operators(entry->plan.chain);
-    if (preprocess_store_plan_load(db, &entry->plan_key, operators, &opening->plan.planning,
-                                   &opening->plan.keeping, &err) != WEIR_OK)
-        weir_log(WEIR_LOG_WARN, "plan not taken up, measuring anew", "job=%lu reason=\"%s\"",
-                 entry->number, err.text);
-}
-
 static enum weir_status store(void *owner, struct weir_db *db, struct weir_error *err)
 {
     struct opening *opening = owner;
     const struct msg_job_open *asked = asked_of(opening);
     enum weir_status status = WEIR_OK;
     if (opening->entry != NULL)
-        load_plan(opening, db);
+        preprocess_plans_load(db, opening->entry, &opening->plan);
     if (opening->is_new)
         return preprocess_store_add(db, opening->dispatcher->data_dir, opening->entry, err);
     if (opening->reopens)
@@ -126,8 +114,6 @@ static void drop(void *owner)
 
 static void run(struct opening *opening)
 {
-    if (opening->entry != NULL)
-        preprocess_plans_begin(opening->entry, &opening->plan);
     weir_db_thread_run(opening->dispatcher->thread,
                        &(struct weir_db_job){store, on_stored, drop, opening});
 }

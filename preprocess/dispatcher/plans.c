@@ -30,18 +30,30 @@ static bool can_run(const struct dispatcher_entry *entry, const struct planning 
                                     &chain, &err) == WEIR_OK;
 }
 
-void preprocess_plans_begin(const struct dispatcher_entry *entry, struct plans_stored *ret_stored)
+static void begin_anew(const struct dispatcher_entry *entry, struct plans_stored *ret_stored)
 {
     bool is_fixed = entry->plan.options.plan.order == PREPROCESS_AS_WRITTEN;
     memset(ret_stored, 0, sizeof(*ret_stored));
     preprocess_planning_begin(&ret_stored->planning, entry->plan.chain, is_fixed);
 }
 
+void preprocess_plans_load(struct weir_db *db, const struct dispatcher_entry *entry,
+                           struct plans_stored *ret_stored)
+{
+    struct weir_error err;
+    size_t operators = preprocess_chain_operators(entry->plan.chain);
+    begin_anew(entry, ret_stored);
+    if (preprocess_store_plan_load(db, &entry->plan_key, operators, &ret_stored->planning,
+                                   &ret_stored->keeping, &err) != WEIR_OK)
+        weir_log(WEIR_LOG_WARN, "plan not taken up, measuring anew", "job=%lu reason=\"%s\"",
+                 entry->number, err.text);
+}
+
 static void begin(struct plans_row *row, struct dispatcher_entry *entry,
                   const struct plans_stored *stored, int64_t now_ms)
 {
     struct plans_stored begun;
-    preprocess_plans_begin(entry, &begun);
+    begin_anew(entry, &begun);
     *row = (struct plans_row){.key = entry->plan_key,
                               .used_ms = now_ms,
                               .planning = begun.planning,

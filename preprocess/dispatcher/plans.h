@@ -28,8 +28,10 @@ struct plans_stored {
     struct planning planning;
     struct keeping keeping;
 };
-/* Begins one for a job, to be loaded into. */
-void preprocess_plans_begin(const struct dispatcher_entry *entry, struct plans_stored *ret_stored);
+/* Loads the plan of a job as it is stored; one that is begun anew where there is none, or it cannot be read: a plan is no
+ * more than advice. On any thread. */
+void preprocess_plans_load(struct weir_db *db, const struct dispatcher_entry *entry,
+                           struct plans_stored *ret_stored);
 /* Takes up the plan of a job that is to be in use, unless there is one in memory. */
 void preprocess_plans_take_up(struct plans *plans, struct dispatcher_entry *entry,
                               const struct plans_stored *stored, int64_t now_ms);
