@@ -28,8 +28,8 @@ struct plans_stored {
     struct planning planning;
     struct keeping keeping;
 };
-/* Loads the plan of a job as it is stored; one that is begun anew where there is none, or it cannot be read: a plan is no
- * more than advice. On any thread. */
+/* Loads the plan of a job as it is stored; one that is begun anew where there is none, or it cannot be read: a plan is
+ * no more than advice. On any thread. */
 void preprocess_plans_load(struct weir_db *db, const struct dispatcher_entry *entry,
                            struct plans_stored *ret_stored);
 /* Takes up the plan of a job that is to be in use, unless there is one in memory. */

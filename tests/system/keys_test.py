@@ -3,11 +3,10 @@ has ordered what is in a log that cannot be rewritten unseen."""
 
 import json
 import re
-import socket
 import stat
 from contextlib import contextmanager
 
-from weirlab import DEADLINE_S, PIPELINE, Lab, await_that, binaries, child, faulty, kill, query, run_tests, serve
+from weirlab import DEADLINE_S, PIPELINE, Lab, await_that, binaries, child, faulty, free_ports, kill, query, run_tests, serve
 
 LIVE = PIPELINE.replace("name: lab, mode: replay", "name: red, mode: live")
 PUSHED = """\
@@ -28,30 +27,12 @@ SECRET = re.compile(r'secret: "(.*)"')
 PUBLIC = re.compile(r'public: "(.*)"')
 
 
-def free_row():
-    """The first of four free ports in a row."""
-    while True:
-        with socket.socket() as one:
-            one.bind(("127.0.0.1", 0))
-            first = one.getsockname()[1]
-        sockets = [socket.socket() for _ in range(4)]
-        try:
-            for number, one in enumerate(sockets):
-                one.bind(("127.0.0.1", first + number))
-            return first
-        except (OSError, OverflowError):
-            continue
-        finally:
-            for one in sockets:
-                one.close()
-
-
 class Elsewhere(Lab):
     """A platform that listens to whoever has a key, on loopback."""
 
     def __init__(self):
         super().__init__(samples=20, every=1000, pipeline=LIVE)
-        self.address = f"tcp://127.0.0.1:{free_row()}"
+        self.address = f"tcp://127.0.0.1:{free_ports()}"
         self.seen = 0
 
     def serve(self):

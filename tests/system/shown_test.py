@@ -14,7 +14,7 @@ import init_test
 import plan_test
 import refused_test
 import why_test
-from weirlab import DEADLINE_S, PIPELINE, Lab, await_sums, binaries, child, everyone_may_enter, run_tests, served
+from weirlab import DEADLINE_S, PIPELINE, Lab, await_sums, binaries, child, everyone_may_enter, free_ports, run_tests, served
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/guides/*.md"))]
@@ -275,6 +275,16 @@ def test_the_receipt_of_a_person():
         told = lab.weir("erase", "receipt", "1")
     check("erase-a-person.md", "receipt of ", told)
     check("erase-a-person.md", "place ", told)
+    lab.remove()
+
+
+def test_a_key_that_lacks_a_role():
+    lab = Lab(samples=20)
+    ben = lab.folder / "ben.key"
+    with served(lab, "--listen", f"tcp://127.0.0.1:{free_ports()}"):
+        lab.weir("keys", "new", "viewer", "ben", "-o", str(ben))
+        told = child.run([binaries() / "weir", "--key", ben, "cache", "drop"], capture_output=True, text=True, timeout=DEADLINE_S)
+    check("keys-and-roles.md", "weir: key 'ben'", told.stderr)
     lab.remove()
 
 

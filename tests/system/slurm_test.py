@@ -6,13 +6,12 @@ import json
 import os
 import re
 import signal
-import socket
 import sys
 from pathlib import Path
 
 import slurmlab
 from python_test import OURS, PythonLab
-from weirlab import (DEADLINE_S, Lab, Run, assert_clean_audits, await_that, binaries, child, faulty, outcome, run_tests, serve,
+from weirlab import (DEADLINE_S, Lab, Run, assert_clean_audits, await_that, binaries, child, faulty, free_ports, outcome, run_tests, serve,
                      served)
 
 WORKERS = 2
@@ -221,16 +220,6 @@ def test_a_smaller_pool_ends_workers_politely(cluster):
             assert '"stopping" signal=Terminated' in (lab.data_dir / "log" / f"worker-{number}.log").read_text()
     assert_nothing_left(cluster, lab)
     lab.remove()
-
-
-def free_ports(address, count=4):
-    """The first of so many in a row."""
-    for first in range(23000 + os.getpid() % 1000 * 8, 40000, 8):
-        with contextlib.ExitStack() as taken, contextlib.suppress(OSError):
-            for port in range(first, first + count):
-                taken.enter_context(socket.socket()).bind((address, port))
-            return first
-    raise AssertionError("no ports are free")
 
 
 def places_of(secret, cluster, lab):

@@ -9,6 +9,7 @@ import os
 import random
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -211,6 +212,16 @@ def served(lab, *options):
         server.terminate()
         server.communicate(timeout=DEADLINE_S)
     assert server.returncode == 0, server.returncode
+
+
+def free_ports(address="127.0.0.1", count=4):
+    """The first of so many in a row."""
+    for first in range(23000 + os.getpid() % 1000 * 8, 40000, 8):
+        with contextlib.ExitStack() as taken, contextlib.suppress(OSError):
+            for port in range(first, first + count):
+                taken.enter_context(socket.socket()).bind((address, port))
+            return first
+    raise AssertionError("no ports are free")
 
 
 def victims(data_dir, name):
