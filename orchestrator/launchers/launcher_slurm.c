@@ -195,8 +195,9 @@ static enum weir_status run_sbatch(struct slurm *slurm, const struct slurm_group
 
 static enum weir_status run_squeue(struct slurm *slurm, struct weir_error *err)
 {
+    static const char FORMAT[] = "--format=" SLURM_SQUEUE_FORMAT;
     static const char *const WORDS[] = {"",     "--noheader",   "--array",
-                                        "--me", "--states=all", "--format=" SLURM_SQUEUE_FORMAT};
+                                        "--me", "--states=all", FORMAT};
     struct command command = {{NULL}, 0};
     for (size_t i = 0; i < WEIR_COUNT(WORDS); i++)
         add(&command, WORDS[i]);

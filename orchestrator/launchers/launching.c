@@ -30,7 +30,7 @@ static enum weir_status check(const struct weir_yaml_node *node, const char *nam
 static enum weir_status read_mapping(const struct weir_yaml_node *node, struct launching *launching,
                                      struct weir_error *err)
 {
-    struct launcher_section section = {NULL};
+    struct launcher_section section = {.workers = NULL};
     enum weir_status status =
         cfg_read(LAUNCHER_KEYS, CFG_CLOSED, node, "launcher", NULL, &section, err);
     launching->workers = section.workers;
