@@ -4,12 +4,12 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
+#include "core/base/thread.h"
 #include "core/wire/fitted.h"
 #include "trainer_client/client_state.h"
 #include "trainer_client/digest.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -129,17 +129,13 @@ static void make_monitor(struct weir_client *client)
     pthread_mutex_init(&client->mutex, NULL);
 }
 
-/* Starts the I/O thread with every signal blocked: signals are for the loop's own threads. */
+/* Starts the I/O thread. */
 static enum weir_status start_thread(struct weir_client *client, struct weir_error *err)
 {
     client->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (client->wake_fd < 0)
         return weir_fail(err, WEIR_LIMIT, "eventfd: %s", strerror(errno));
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&client->thread, NULL, trainer_client_io_run, client);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int failed = weir_thread_start(&client->thread, trainer_client_io_run, client);
     if (failed != 0)
         return weir_fail(err, WEIR_LIMIT, "cannot start a thread: %s", strerror(failed));
     client->is_running = true;

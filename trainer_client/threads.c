@@ -2,9 +2,9 @@
 #include "trainer_client/threads.h"
 
 #include "core/base/memory.h"
+#include "core/base/thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,20 +50,15 @@ static void *help(void *given)
     return NULL;
 }
 
-/* With every signal blocked: signals are for the caller. */
 static int start(struct trainer_threads *threads)
 {
     int failed = 0;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     for (uint32_t part = 1; part < threads->count && failed == 0; part++) {
         struct helper *helper = &threads->helpers[part - 1];
         *helper = (struct helper){.threads = threads, .part = part};
-        failed = pthread_create(&helper->thread, NULL, help, helper);
+        failed = weir_thread_start(&helper->thread, help, helper);
         threads->started += failed == 0;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return failed;
 }
 

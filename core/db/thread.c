@@ -2,11 +2,11 @@
 #include "core/db/thread.h"
 
 #include "core/base/memory.h"
+#include "core/base/thread.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -67,17 +67,6 @@ static void *live(void *owner)
         hand_back(thread, job);
     }
     return NULL;
-}
-
-/* Signals are the main thread's. */
-static int start(struct weir_db_thread *thread)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&thread->thread, NULL, live, thread);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failed;
 }
 
 /* ---- the loop ---- */
@@ -157,7 +146,7 @@ enum weir_status weir_db_thread_new(struct weir_loop *loop, struct weir_db *db,
     STAILQ_INIT(&thread->over);
     weir_require(pthread_mutex_init(&thread->lock, NULL) == 0);
     weir_require(pthread_cond_init(&thread->wakes, NULL) == 0);
-    int failed = start(thread);
+    int failed = weir_thread_start(&thread->thread, live, thread);
     if (failed) {
         fini(thread);
         return weir_fail(err, WEIR_LIMIT, "cannot start a thread: %s", strerror(failed));

@@ -2,11 +2,11 @@
 #include "core/loop/work.h"
 
 #include "core/base/memory.h"
+#include "core/base/thread.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,17 +50,6 @@ static void on_over(void *owner)
     done(waiting);
 }
 
-/* Signals are the main thread's. */
-static int start_thread(struct weir_work *work)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&work->thread, NULL, live, work);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failed;
-}
-
 enum weir_status weir_work_start(struct weir_loop *loop, weir_work_fn *run, weir_work_done_fn *done,
                                  void *owner, struct weir_work **ret_work, struct weir_error *err)
 {
@@ -73,7 +62,7 @@ enum weir_status weir_work_start(struct weir_loop *loop, weir_work_fn *run, weir
     work->done = done;
     work->owner = owner;
     work->over_fd = over_fd;
-    int failed = start_thread(work);
+    int failed = weir_thread_start(&work->thread, live, work);
     if (failed) {
         close(over_fd);
         free(work);

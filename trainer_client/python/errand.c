@@ -3,9 +3,9 @@
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
+#include "core/base/thread.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -121,13 +121,9 @@ static void *run(void *owner)
 bool trainer_python_errand_start(struct errand *errand)
 {
     pthread_t thread;
-    sigset_t all, before;
 
     atomic_fetch_add(&errand->holders, 1);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for Python's own threads */
-    int failed = pthread_create(&thread, NULL, run, errand);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int failed = weir_thread_start(&thread, run, errand);
     if (failed != 0) {
         atomic_fetch_sub(&errand->holders, 1);
         errno = failed;
