@@ -4,6 +4,7 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "core/rpc/pass.h"
+#include "orchestrator/values/port.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -13,22 +14,12 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum { PORT_MAX = 65535, SHOWN_MAX = 100 };
+enum { SHOWN_MAX = 100 };
 
 /* In the order of their ports. */
 static const char *const SERVICES[] = {"orchestrator", "storage", "selector", "dispatcher"};
 
 static const char TCP[] = "tcp://";
-
-static bool read_port(const char *text, uint16_t *ret_port)
-{
-    char *end = NULL;
-    if (text[0] < '0' || text[0] > '9')
-        return false;
-    unsigned long port = strtoul(text, &end, 10);
-    *ret_port = (uint16_t)port;
-    return *end == '\0' && port >= 1 && port <= PORT_MAX;
-}
 
 static bool read_host(const char *text, size_t size, struct listen_address *address)
 {
@@ -74,7 +65,7 @@ enum weir_status orchestrator_listen_address_read(const char *text, const char *
     const char *colon = strrchr(host, ':');
     unsigned more = WEIR_COUNT(SERVICES) - 1;
     if (colon == NULL || !read_host(host, (size_t)(colon - host), &address) ||
-        !read_port(colon + 1, &address.port))
+        !orchestrator_port_read(colon + 1, &address.port) || address.port == 0)
         return weir_fail(err, WEIR_INVALID,
                          "listen: expected tcp://ADDRESS:PORT, an IPv4 address of this host or *, "
                          "and a number, found '%.*s'",

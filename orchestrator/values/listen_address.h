@@ -1,4 +1,4 @@
-/* Where a platform listens for those elsewhere: an address of this host, and four ports in a row. */
+/* The address at which a platform listens for those elsewhere: one of this host, and four ports in a row. */
 #ifndef ORCHESTRATOR_VALUES_LISTEN_ADDRESS_H
 #define ORCHESTRATOR_VALUES_LISTEN_ADDRESS_H
 

@@ -2,6 +2,7 @@
 #include "orchestrator/values/loopback_address.h"
 
 #include "core/base/memory.h"
+#include "orchestrator/values/port.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PORT_MAX = 65535, LOOPBACK_NET = 127 };
+enum { LOOPBACK_NET = 127 };
 
 static enum weir_status fail(const char *text, struct weir_error *err)
 {
@@ -17,16 +18,6 @@ static enum weir_status fail(const char *text, struct weir_error *err)
                      "expected ADDRESS:PORT of the loopback, such as 127.0.0.1:9464 or "
                      "[::1]:9464; port 0 is any that is free: found '%s'",
                      text);
-}
-
-static bool read_port(const char *text, uint16_t *ret_port)
-{
-    char *end = NULL;
-    if (text[0] < '0' || text[0] > '9')
-        return false;
-    unsigned long port = strtoul(text, &end, 10);
-    *ret_port = (uint16_t)port;
-    return *end == '\0' && port <= PORT_MAX;
 }
 
 /* True when `host` is an address at all. */
@@ -61,7 +52,7 @@ enum weir_status orchestrator_loopback_address_read(const char *text,
     const char *colon = strrchr(text, ':');
     uint16_t port = 0;
     bool is_loopback = false;
-    if (colon == NULL || !read_port(colon + 1, &port))
+    if (colon == NULL || !orchestrator_port_read(colon + 1, &port))
         return fail(text, err);
     WEIR_AUTO_FREE char *host = weir_strndup(text, (size_t)(colon - text));
     bool is_everywhere = host[0] == '\0' || strcmp(host, "*") == 0;
