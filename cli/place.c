@@ -12,8 +12,7 @@ static const char DEFAULT_DATA_DIR[] = ".weir/default";
 
 static bool is_tcp(const char *endpoint)
 {
-    static const char TCP[] = "tcp://";
-    return endpoint != NULL && strncmp(endpoint, TCP, sizeof(TCP) - 1) == 0;
+    return endpoint != NULL && weir_keys_are_needed(endpoint);
 }
 
 static enum weir_status find_elsewhere(struct cli_place *place, struct weir_error *err)

@@ -1,4 +1,4 @@
-/* Where the platform is that a command is for: a data directory of this host, or elsewhere, reached over TCP with a
+/* The place of the platform that a command is for: a data directory of this host, or elsewhere, reached over TCP with a
  * pass. What is not said is as the context in use has it, and else the default data directory. */
 #ifndef CLI_PLACE_H
 #define CLI_PLACE_H

@@ -79,7 +79,7 @@ static bool is_direct(const struct weir_db *db, int process)
     return PQbackendPID(db->conn) == process;
 }
 
-/* Where there is no pooler, this costs one short statement. */
+/* Without a pooler, this costs one short statement. */
 static enum weir_status check_session(struct weir_db *db, struct weir_error *err)
 {
     int process = 0;

@@ -3,6 +3,7 @@
 
 #include "core/base/memory.h"
 #include "core/rpc/inflow.h"
+#include "core/rpc/socket.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +20,6 @@ void weir_guests_fini(struct weir_guests *guests)
     *guests = (struct weir_guests){.at = NULL};
 }
 
-static uint64_t cookie_of(int fd)
-{
-    uint64_t cookie = 0;
-    socklen_t size = sizeof(cookie);
-    return getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &size) == 0 ? cookie : 0;
-}
-
 static void make_room(struct weir_guests *guests, size_t fd)
 {
     if (fd < guests->count)
@@ -38,7 +32,7 @@ static void make_room(struct weir_guests *guests, size_t fd)
 
 uint64_t weir_guests_note(struct weir_guests *guests, int fd, const char *public)
 {
-    uint64_t cookie = fd >= 0 ? cookie_of(fd) : 0;
+    uint64_t cookie = fd >= 0 ? weir_socket_cookie(fd) : 0;
     if (cookie == 0 || strlen(public) != WEIR_KEY_CHARACTERS)
         return 0;
     make_room(guests, (size_t)fd);
@@ -50,7 +44,7 @@ uint64_t weir_guests_note(struct weir_guests *guests, int fd, const char *public
 static bool is_there(const struct weir_guests *guests, int fd, uint64_t cookie)
 {
     return cookie != 0 && fd >= 0 && (size_t)fd < guests->count &&
-           guests->at[fd].cookie == cookie && cookie_of(fd) == cookie;
+           guests->at[fd].cookie == cookie && weir_socket_cookie(fd) == cookie;
 }
 
 bool weir_guests_may_be_told(const struct weir_guests *guests, const struct weir_keyring *keyring,
@@ -80,7 +74,7 @@ void weir_guests_cut(struct weir_guests *guests, int fd, uint64_t cookie)
 /* True for a connection by which nothing has come, and which nobody knows. */
 static bool is_unknown(const struct weir_guests *guests, int fd, uint64_t cookie)
 {
-    return cookie_of(fd) == cookie && !is_there(guests, fd, cookie);
+    return weir_socket_cookie(fd) == cookie && !is_there(guests, fd, cookie);
 }
 
 void weir_guests_keep_to(struct weir_guests *guests, const struct weir_keyring *keyring)

@@ -3,6 +3,7 @@
 #include "core/rpc/inflow.h"
 
 #include "core/base/memory.h"
+#include "core/rpc/socket.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -42,13 +43,6 @@ static struct {
     bool keys_are_known; /* of those over TCP that get past the handshake */
 } inflow = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
-static uint64_t cookie_of(int fd)
-{
-    uint64_t cookie = 0;
-    socklen_t size = sizeof(cookie);
-    return getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &size) == 0 ? cookie : 0;
-}
-
 static struct connection *find(int fd)
 {
     bool is_known = fd >= 0 && (size_t)fd < inflow.count && inflow.at[fd].is_open;
@@ -82,8 +76,8 @@ void weir_inflow_begin(int fd, bool is_sealed)
         inflow.count = count;
     }
     end(&inflow.at[fd]);
-    inflow.at[fd] =
-        (struct connection){.is_open = true, .is_sealed = is_sealed, .cookie = cookie_of(fd)};
+    inflow.at[fd] = (struct connection){
+        .is_open = true, .is_sealed = is_sealed, .cookie = weir_socket_cookie(fd)};
     pthread_mutex_unlock(&inflow.mutex);
 }
 
@@ -191,7 +185,7 @@ static int find_largest(void)
 static bool cut(int fd)
 {
     struct connection *connection = find(fd);
-    bool is_same = connection->cookie == cookie_of(fd);
+    bool is_same = connection->cookie == weir_socket_cookie(fd);
     inflow.cuts += is_same;
     end(connection);
     return is_same;

@@ -9,7 +9,7 @@
  * comes back with another process is a stranger's. Local sockets (ipc) have the permissions of their directory,
  * and no keys.
  *
- * Whoever comes from elsewhere has a pair of their own, and so has the platform, for as long as it is (pair.h): a
+ * Somebody who comes from elsewhere has a pair of their own, and so has the platform, as long as it lasts (pair.h): a
  * server that is bound with a pair asks of each handshake whether the key of the other side is on its list (gate.h).
  *
  * CURVE: https://rfc.zeromq.org/spec/26. For core/rpc alone. */

@@ -101,7 +101,7 @@ unsigned weir_service_port(const char *service)
 static unsigned long cut_port(char *endpoint)
 {
     char *colon = strrchr(endpoint, ':'), *end = NULL;
-    if (strncmp(endpoint, "tcp://", strlen("tcp://")) != 0 || colon == strchr(endpoint, ':'))
+    if (!weir_keys_are_needed(endpoint) || colon == strchr(endpoint, ':'))
         return 0;
     unsigned long port = colon[1] >= '0' && colon[1] <= '9' ? strtoul(colon + 1, &end, DECIMAL) : 0;
     *colon = '\0';

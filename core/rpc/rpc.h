@@ -72,8 +72,9 @@ struct weir_rpc_handler {
         MSG_##name, fn    \
     }
 
-/* UNSUPPORTED unless the endpoint is ipc://, inproc:// or a TCP address of the loopback. Every socket without a pair of
- * keys is held to it. */
+/* False for ipc://, inproc:// and TCP addresses of the loopback. */
+bool weir_rpc_leaves_host(const char *endpoint);
+/* UNSUPPORTED for an endpoint that leaves the host. Every socket without a pair of keys is held to it. */
 enum weir_status weir_rpc_check_endpoint(const char *endpoint,
                                          struct weir_error *err) WEIR_MUST_USE;
 

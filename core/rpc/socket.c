@@ -154,13 +154,18 @@ static bool is_loopback(const char *host)
     return inet_pton(AF_INET, number, &address) == 1 && (ntohl(address.s_addr) >> 24) == 127;
 }
 
-enum weir_status weir_rpc_check_endpoint(const char *endpoint, struct weir_error *err)
+bool weir_rpc_leaves_host(const char *endpoint)
 {
     static const char TCP[] = "tcp://", INPROC[] = "inproc://";
-    bool is_tcp = strncmp(endpoint, TCP, sizeof(TCP) - 1) == 0;
+    bool is_tcp = weir_keys_are_needed(endpoint);
     bool is_here = is_ipc(endpoint) || strncmp(endpoint, INPROC, sizeof(INPROC) - 1) == 0 ||
                    strstr(endpoint, "://") == NULL; /* is no endpoint */
-    if (is_here || (is_tcp && is_loopback(endpoint + sizeof(TCP) - 1)))
+    return !is_here && !(is_tcp && is_loopback(endpoint + sizeof(TCP) - 1));
+}
+
+enum weir_status weir_rpc_check_endpoint(const char *endpoint, struct weir_error *err)
+{
+    if (!weir_rpc_leaves_host(endpoint))
         return WEIR_OK;
     return weir_fail(
         err, WEIR_UNSUPPORTED,
@@ -244,6 +249,13 @@ static void wait_until_closed(const char *path)
     memcpy(address.sun_path, path, strlen(path)); /* it was bound: it is short enough */
     for (int i = 0; i < CLOSE_WAITS_MAX && is_answered(&address); i++)
         nanosleep(&(struct timespec){.tv_nsec = CLOSE_WAIT_NS}, NULL);
+}
+
+uint64_t weir_socket_cookie(int fd)
+{
+    uint64_t cookie = 0;
+    socklen_t size = sizeof(cookie);
+    return getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &size) == 0 ? cookie : 0;
 }
 
 void weir_socket_close(void *socket, const char *bound)

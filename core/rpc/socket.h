@@ -28,6 +28,8 @@ enum weir_status weir_socket_open(struct weir_loop *loop, const struct weir_sock
                                   void **ret_socket, struct weir_error *err) WEIR_MUST_USE;
 /* Lets sent messages leave for so long after closing: destroying the context waits for them. */
 void weir_socket_linger(void *socket, int linger_ms);
+/* Returns the kernel's name of a connection, which no other one ever has, unlike its descriptor; 0: it is none. */
+uint64_t weir_socket_cookie(int fd);
 /* `bound`: the endpoint of a server, NULL for a peer. When this returns it can be bound again. */
 void weir_socket_close(void *socket, const char *bound);
 

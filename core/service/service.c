@@ -378,18 +378,12 @@ static enum weir_status listen_from_elsewhere(struct running *running, struct we
     return status;
 }
 
-static bool leaves_host(const char *endpoint)
-{
-    struct weir_error unseen;
-    return weir_rpc_check_endpoint(endpoint, &unseen) == WEIR_UNSUPPORTED;
-}
-
 static enum weir_status listen_to_trainers(struct running *running, struct weir_error *err)
 {
     const struct weir_service_options *options = running->options;
     if (options->key != NULL)
         return listen_from_elsewhere(running, err);
-    if (options->listen != NULL && leaves_host(options->listen))
+    if (options->listen != NULL && weir_rpc_leaves_host(options->listen))
         return weir_service_listen_remote(running->server, options->data_dir, options->listen,
                                           options->advertise, err);
     if (options->listen != NULL)

@@ -1,7 +1,7 @@
 /* Processes on the nodes of a Slurm cluster: workers as arrays, the ranks of a training as one job. They outlive this
  * process. slurm_jobs.h decides which command is next; here it is run, as a child of the supervisor, and what it prints
  * is read when it has ended: no call waits for it. One at a time, so that answers are of the order of their questions.
- * Whoever works is known by its own beats within seconds: Slurm only says where a process is, and why it is not. */
+ * A process that works is known by its own beats within seconds: Slurm only says where it is, and why it is not. */
 #include "orchestrator/launchers/launcher.h"
 
 #include "core/base/fault.h"

@@ -117,13 +117,6 @@ static enum weir_status open_sets(struct worker *worker, const struct weir_servi
     return status;
 }
 
-static bool leaves_host(const char *endpoint)
-{
-    static const char TCP[] = "tcp://", HERE[] = "tcp://127.";
-    return strncmp(endpoint, TCP, sizeof(TCP) - 1) == 0 &&
-           strncmp(endpoint, HERE, sizeof(HERE) - 1) != 0;
-}
-
 static enum weir_status connect_peers(struct worker *worker,
                                       const struct weir_service_options *options,
                                       struct weir_error *err)
@@ -138,7 +131,7 @@ static enum weir_status connect_peers(struct worker *worker,
     if (options->key != NULL)
         weir_programs_hand_on(NULL); /* nobody has said what may be run here */
     if (status == WEIR_OK)
-        worker->link.leaves_host = leaves_host(weir_rpc_peer_endpoint(worker->storage));
+        worker->link.leaves_host = weir_rpc_leaves_host(weir_rpc_peer_endpoint(worker->storage));
     return status;
 }
 
