@@ -43,6 +43,9 @@ struct weir_route {
     uint64_t request; /* 0: a one-way message, nothing is replied */
     uint64_t trace;
 };
+/* True for routes to one peer; and for those of one request of it, however often it was asked. */
+bool weir_route_is_of_peer(const struct weir_route *route, const struct weir_route *other);
+bool weir_route_is_of_request(const struct weir_route *route, const struct weir_route *other);
 
 struct weir_request {
     struct weir_rpc_server *server;

@@ -42,6 +42,17 @@ struct weir_rpc_server {
     bool closed; /* by a handler: freed when the round is over */
 };
 
+bool weir_route_is_of_peer(const struct weir_route *route, const struct weir_route *other)
+{
+    return route->listener == other->listener && route->identity_size == other->identity_size &&
+           memcmp(route->identity, other->identity, route->identity_size) == 0;
+}
+
+bool weir_route_is_of_request(const struct weir_route *route, const struct weir_route *other)
+{
+    return route->request == other->request && weir_route_is_of_peer(route, other);
+}
+
 static void free_server(struct weir_rpc_server *server)
 {
     for (size_t i = 0; i < server->listener_count; i++)

@@ -2,7 +2,6 @@
 #include "orchestrator/topics/orders.h"
 
 #include <stdio.h>
-#include <string.h>
 
 struct topic_sender orchestrator_topic_sender(const struct weir_request *request)
 {
@@ -19,13 +18,6 @@ struct topic_sender orchestrator_topic_sender(const struct weir_request *request
     return sender;
 }
 
-bool orchestrator_same_request(const struct weir_route *one, const struct weir_route *other)
-{
-    return one->request == other->request && one->listener == other->listener &&
-           one->identity_size == other->identity_size &&
-           memcmp(one->identity, other->identity, one->identity_size) == 0;
-}
-
 void orchestrator_topic_order_waits(struct topic_orders *orders, const struct weir_route *route,
                                     int64_t number)
 {
@@ -38,7 +30,7 @@ int64_t orchestrator_topic_order_again(struct topic_orders *orders, const struct
     for (size_t i = 0; i < TOPIC_ORDERS_MAX; i++) {
         struct topic_order *order = &orders->at[i];
         int64_t number = order->number;
-        if (number == 0 || !orchestrator_same_request(&order->route, route))
+        if (number == 0 || !weir_route_is_of_request(&order->route, route))
             continue;
         order->number = 0;
         return number;

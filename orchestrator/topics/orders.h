@@ -29,6 +29,4 @@ void orchestrator_topic_order_waits(struct topic_orders *orders, const struct we
 /* Takes it out; 0: it does not wait. */
 int64_t orchestrator_topic_order_again(struct topic_orders *orders, const struct weir_route *route);
 
-bool orchestrator_same_request(const struct weir_route *one, const struct weir_route *other);
-
 #endif

@@ -129,7 +129,7 @@ static bool is_under_way(const struct topics *topics, const struct weir_route *r
     const struct topic_call *call;
 
     LIST_FOREACH (call, &topics->calls, link)
-        if (orchestrator_same_request(&call->route, route))
+        if (weir_route_is_of_request(&call->route, route))
             return true;
     return false;
 }

@@ -6,7 +6,6 @@
 #include "core/base/memory.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { PENDING_MAX = 8192 /* answers that wait */ };
 
@@ -26,9 +25,7 @@ static void answer(struct dispatcher *dispatcher, struct dispatcher_pending_repl
 
 static bool is_same(const struct weir_route *a, const struct weir_route *b)
 {
-    return a->request == b->request && a->request != 0 && a->cookie == b->cookie &&
-           a->listener == b->listener && a->identity_size == b->identity_size &&
-           memcmp(a->identity, b->identity, a->identity_size) == 0;
+    return a->request != 0 && a->cookie == b->cookie && weir_route_is_of_request(a, b);
 }
 
 /* True for a copy of a request whose answer waits already. */

@@ -129,10 +129,7 @@ static void on_there(void *owner, const char *why)
 static bool is_waiting(const struct late_reads *reads, const struct weir_route *route)
 {
     for (size_t i = 0; i < reads->count; i++) {
-        const struct weir_route *other = &reads->at[i]->route;
-
-        if (other->request == route->request && other->identity_size == route->identity_size &&
-            memcmp(other->identity, route->identity, route->identity_size) == 0)
+        if (weir_route_is_of_request(&reads->at[i]->route, route))
             return true;
     }
     return false;

@@ -30,18 +30,12 @@ struct read_queue {
 
 /* ---- who is next ---- */
 
-static bool is_same_asker(const struct weir_route *a, const struct weir_route *b)
-{
-    return a->listener == b->listener && a->identity_size == b->identity_size &&
-           memcmp(a->identity, b->identity, a->identity_size) == 0;
-}
-
 static size_t running_of(const struct read_queue *queue, const struct weir_route *asker)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < queue->count; i++)
-        count += queue->at[i]->work != NULL && is_same_asker(&queue->at[i]->route, asker);
+        count += queue->at[i]->work != NULL && weir_route_is_of_peer(&queue->at[i]->route, asker);
     return count;
 }
 
@@ -148,9 +142,7 @@ static void start_next(struct read_queue *queue)
 static bool is_waiting(const struct read_queue *queue, const struct weir_route *route)
 {
     for (size_t i = 0; i < queue->count; i++) {
-        const struct weir_route *other = &queue->at[i]->route;
-
-        if (other->request == route->request && is_same_asker(other, route))
+        if (weir_route_is_of_request(&queue->at[i]->route, route))
             return true;
     }
     return false;
