@@ -24,8 +24,7 @@ static bool read_number(const char *text, int64_t max, int64_t *ret_number)
     return errno == 0 && end != text && *end == '\0' && number >= 1 && number <= max;
 }
 
-/* Gives `arguments` back, or NULL when a text in it is not UTF-8. */
-static json_t *finish(json_t *arguments, bool good, struct weir_error *err)
+json_t *cli_arguments_finish(json_t *arguments, bool good, struct weir_error *err)
 {
     if (arguments != NULL && good)
         return arguments;
@@ -43,14 +42,15 @@ static bool set_text(json_t *arguments, const char *key, const char *text)
 json_t *cli_arguments_pipeline(const struct cli_call *call, struct weir_error *err)
 {
     json_t *arguments = json_object();
-    return finish(arguments, set_text(arguments, "pipeline", call->options.pipeline), err);
+    return cli_arguments_finish(arguments, set_text(arguments, "pipeline", call->options.pipeline),
+                                err);
 }
 
 json_t *cli_arguments_named(const struct cli_call *call, struct weir_error *err)
 {
     json_t *arguments = json_object();
     const char *name = call->operand_count > 0 ? call->operands[0] : NULL;
-    return finish(arguments, set_text(arguments, "pipeline", name), err);
+    return cli_arguments_finish(arguments, set_text(arguments, "pipeline", name), err);
 }
 
 /* A word of digits alone is the number of a run. */
@@ -67,7 +67,8 @@ json_t *cli_arguments_select(const struct cli_call *call, struct weir_error *err
 {
     json_t *arguments = json_object();
     if (call->options.dry_run)
-        return finish(arguments, set_text(arguments, "pipeline", call->operands[0]), err);
+        return cli_arguments_finish(arguments, set_text(arguments, "pipeline", call->operands[0]),
+                                    err);
     json_decref(arguments);
     weir_ignore(weir_fail(err, WEIR_INVALID,
                           "select: expected --dry-run: samples are selected by triggers alone"));
@@ -84,7 +85,7 @@ json_t *cli_arguments_doctor(const struct cli_call *call, struct weir_error *err
 json_t *cli_arguments_model(const struct cli_call *call, struct weir_error *err)
 {
     json_t *arguments = json_object();
-    return finish(arguments, set_text(arguments, "model", call->operands[0]), err);
+    return cli_arguments_finish(arguments, set_text(arguments, "model", call->operands[0]), err);
 }
 
 json_t *cli_arguments_diff(const struct cli_call *call, struct weir_error *err)
@@ -92,7 +93,7 @@ json_t *cli_arguments_diff(const struct cli_call *call, struct weir_error *err)
     json_t *arguments = json_object();
     bool good = set_text(arguments, "model", call->operands[0]) &&
                 set_text(arguments, "other", call->operands[1]);
-    return finish(arguments, good, err);
+    return cli_arguments_finish(arguments, good, err);
 }
 
 json_t *cli_arguments_export(const struct cli_call *call, struct weir_error *err)
@@ -101,7 +102,7 @@ json_t *cli_arguments_export(const struct cli_call *call, struct weir_error *err
     bool good =
         set_text(arguments, "model", call->operands[0]) &&
         (call->options.format == NULL || set_text(arguments, "format", call->options.format));
-    return finish(arguments, good, err);
+    return cli_arguments_finish(arguments, good, err);
 }
 
 json_t *cli_arguments_feed(const struct cli_call *call, struct weir_error *err)
@@ -109,7 +110,7 @@ json_t *cli_arguments_feed(const struct cli_call *call, struct weir_error *err)
     json_t *arguments = json_object();
     bool good = set_text(arguments, "dataset", call->operands[0]) &&
                 (call->operand_count == 1 || set_text(arguments, "consumer", call->operands[1]));
-    return finish(arguments, good, err);
+    return cli_arguments_finish(arguments, good, err);
 }
 
 /* The platform has a working directory of its own. In caller's memory; NULL: this one is gone. */
@@ -163,7 +164,7 @@ json_t *cli_arguments_materialize(const struct cli_call *call, struct weir_error
     WEIR_AUTO_FREE char *to = absolute(call->options.to);
     bool good = to != NULL && set_text(arguments, "to", to) &&
                 set_text(arguments, "format", call->options.format);
-    return finish(arguments, good, err);
+    return cli_arguments_finish(arguments, good, err);
 }
 
 json_t *cli_arguments_exported(const struct cli_call *call, struct weir_error *err)
@@ -271,7 +272,8 @@ json_t *cli_arguments_erase_plan(const struct cli_call *call, struct weir_error 
     json_t *arguments = cli_erase_names(call, "erase plan", NULL, err);
     return arguments == NULL
                ? NULL
-               : finish(arguments, set_text(arguments, "dataset", call->options.dataset), err);
+               : cli_arguments_finish(arguments,
+                                      set_text(arguments, "dataset", call->options.dataset), err);
 }
 
 /* RFC 4122, version 4. */
@@ -296,10 +298,10 @@ json_t *cli_arguments_erase_request(const struct cli_call *call, struct weir_err
         json_object_set_new(arguments, "allow_none", json_true());
     if (call->options.drop_refused)
         json_object_set_new(arguments, "drop_refused", json_true());
-    return finish(arguments,
-                  set_text(arguments, "dataset", call->options.dataset) &&
-                      set_text(arguments, "reference", call->options.reference),
-                  err);
+    return cli_arguments_finish(arguments,
+                                set_text(arguments, "dataset", call->options.dataset) &&
+                                    set_text(arguments, "reference", call->options.reference),
+                                err);
 }
 
 /* ---- predict ---- */
@@ -335,7 +337,7 @@ json_t *cli_arguments_predict(const struct cli_call *call, struct weir_error *er
                 set_text(arguments, "model", options->model) &&
                 set_text(arguments, "from", options->from) &&
                 set_text(arguments, "to", options->to);
-    return finish(arguments, good, err);
+    return cli_arguments_finish(arguments, good, err);
 }
 
 json_t *cli_arguments_evaluate(const struct cli_call *call, struct weir_error *err)
@@ -349,5 +351,5 @@ json_t *cli_arguments_evaluate(const struct cli_call *call, struct weir_error *e
                 set_text(arguments, "evaluation", options->evaluation) &&
                 set_text(arguments, "from", options->from) &&
                 set_text(arguments, "to", options->to);
-    return finish(arguments, good, err);
+    return cli_arguments_finish(arguments, good, err);
 }

@@ -13,6 +13,8 @@ cli_arguments_fn cli_arguments_pipeline, cli_arguments_model, cli_arguments_expo
 cli_arguments_fn cli_arguments_named; /* the pipeline that is the operand */
 cli_arguments_fn cli_arguments_plan;  /* … or one of its runs */
 
+/* Gives `arguments` back if they are there and `good`; else NULL, and INVALID: a text in them is not UTF-8. */
+json_t *cli_arguments_finish(json_t *arguments, bool good, struct weir_error *err);
 /* A random UUID, as JSON text. */
 json_t *cli_draw_uuid(void);
 

@@ -2,6 +2,7 @@
 #include "cli/keys.h"
 
 #include "cli/answer.h"
+#include "cli/arguments.h"
 #include "cli/platform.h"
 #include "core/base/clock.h"
 #include "core/base/memory.h"
@@ -89,9 +90,10 @@ static enum weir_status ask_platform(struct making *making, const char *name,
 /* Printed when the key is let in: whoever reads it can use it at once. */
 static void print_pass(const struct weir_pass *pass)
 {
-    printf("platform: \"%s\"\nname: \"%s\"\nrole: \"%s\"\npublic: \"%s\"\nsecret: \"%s\"\n",
-           pass->platform, pass->name, weir_role_name(pass->role), pass->pair.public,
-           pass->pair.secret);
+    WEIR_AUTO_BUF text = {0};
+    weir_pass_print(pass, &text);
+    (void)fwrite(text.at, 1, text.size, stdout);
+    weir_buf_wipe(&text);
 }
 
 static enum weir_status write_pass(struct making *making, bool replaces, struct weir_error *err)
@@ -212,13 +214,6 @@ enum weir_status cli_answer_keys_rotate(const struct cli_call *call, json_t **re
 
 /* ---- arguments ---- */
 
-static json_t *texts_or_fail(json_t *arguments, struct weir_error *err)
-{
-    if (arguments == NULL)
-        weir_ignore(weir_fail(err, WEIR_INVALID, "arguments are expected in UTF-8"));
-    return arguments; /* the status travels in err */
-}
-
 json_t *cli_arguments_keys_list(const struct cli_call *call, struct weir_error *err)
 {
     (void)err;
@@ -237,15 +232,15 @@ json_t *cli_arguments_keys_allow(const struct cli_call *call, struct weir_error 
                               call->operands[2]));
         return NULL; /* the status travels in err */
     }
-    return texts_or_fail(json_pack("{ss,ss,ss,ss}", "role", call->operands[0], "name",
-                                   call->operands[1], "public", call->operands[2], "tenant",
-                                   tenant == NULL ? "" : tenant),
-                         err);
+    return cli_arguments_finish(json_pack("{ss,ss,ss,ss}", "role", call->operands[0], "name",
+                                          call->operands[1], "public", call->operands[2], "tenant",
+                                          tenant == NULL ? "" : tenant),
+                                true, err);
 }
 
 json_t *cli_arguments_keys_revoke(const struct cli_call *call, struct weir_error *err)
 {
-    return texts_or_fail(json_pack("{ss}", "name", call->operands[0]), err);
+    return cli_arguments_finish(json_pack("{ss}", "name", call->operands[0]), true, err);
 }
 
 json_t *cli_arguments_audit(const struct cli_call *call, struct weir_error *err)

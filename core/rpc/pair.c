@@ -67,10 +67,15 @@ static enum weir_status read_pair(const char *path, struct weir_pair *ret_pair,
 static enum weir_status make_pair(const char *path, struct weir_pair *ret_pair,
                                   struct weir_error *err)
 {
+    WEIR_AUTO_BUF text = {0};
     enum weir_status status = weir_pair_draw(ret_pair, err);
-    const struct weir_secret_field fields[FIELDS] = {{"public", ret_pair->public},
-                                                     {"secret", ret_pair->secret}};
-    return status == WEIR_OK ? weir_secret_file_make(path, fields, FIELDS, err) : status;
+    if (status != WEIR_OK)
+        return status;
+    weir_secret_field_print("public", ret_pair->public, &text);
+    weir_secret_field_print("secret", ret_pair->secret, &text);
+    status = weir_secret_file_make(path, weir_buf_view(&text), err);
+    weir_buf_wipe(&text);
+    return status;
 }
 
 enum weir_status weir_pair_keep(const char *path, struct weir_pair *ret_pair,

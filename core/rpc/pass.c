@@ -71,17 +71,22 @@ enum weir_status weir_pass_read(const char *path, struct weir_pass *ret_pass,
                      path);
 }
 
+void weir_pass_print(const struct weir_pass *pass, struct weir_buf *out)
+{
+    weir_secret_field_print("platform", pass->platform, out);
+    weir_secret_field_print("name", pass->name, out);
+    weir_secret_field_print("role", weir_role_name(pass->role), out);
+    weir_secret_field_print("public", pass->pair.public, out);
+    weir_secret_field_print("secret", pass->pair.secret, out);
+}
+
 enum weir_status weir_pass_write(const char *path, const struct weir_pass *pass,
                                  struct weir_error *err)
 {
-    struct weir_pair pair = pass->pair;
-    WEIR_AUTO_FREE char *role = weir_strdup(weir_role_name(pass->role));
-    const struct weir_secret_field fields[FIELDS] = {
-        {"platform", pass->platform}, {"name", pass->name},    {"role", role},
-        {"public", pair.public},      {"secret", pair.secret},
-    };
-    enum weir_status status = weir_secret_file_make(path, fields, FIELDS, err);
-    weir_pair_fini(&pair);
+    WEIR_AUTO_BUF text = {0};
+    weir_pass_print(pass, &text);
+    enum weir_status status = weir_secret_file_make(path, weir_buf_view(&text), err);
+    weir_buf_wipe(&text);
     return status;
 }
 

@@ -26,6 +26,8 @@ void weir_pass_fini(struct weir_pass *pass);
 /* DENIED unless it is a file that its owner alone may read; INVALID with file:line: column. */
 enum weir_status weir_pass_read(const char *path, struct weir_pass *ret_pass,
                                 struct weir_error *err) WEIR_MUST_USE;
+/* Appends what the file holds, the secret included: wipe it. */
+void weir_pass_print(const struct weir_pass *pass, struct weir_buf *out);
 /* Makes the file, of mode 0600. EXISTS when there is one. */
 enum weir_status weir_pass_write(const char *path, const struct weir_pass *pass,
                                  struct weir_error *err) WEIR_MUST_USE;

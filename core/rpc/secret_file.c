@@ -151,18 +151,19 @@ static enum weir_status place(const char *fresh, const char *path, struct weir_e
     return weir_fail(err, WEIR_IO, "%s: cannot create: %s", path, strerror(errno));
 }
 
-enum weir_status weir_secret_file_make(const char *path, const struct weir_secret_field *fields,
-                                       size_t count, struct weir_error *err)
+void weir_secret_field_print(const char *key, const char *value, struct weir_buf *out)
 {
-    WEIR_AUTO_BUF text = {0};
+    weir_buf_printf(out, "%s: \"%s\"\n", key, value);
+}
+
+enum weir_status weir_secret_file_make(const char *path, struct weir_bytes text,
+                                       struct weir_error *err)
+{
     WEIR_AUTO_FREE char *fresh =
         weir_format("%s.%016llx.new", path, (unsigned long long)weir_random_u64());
-    for (size_t i = 0; i < count; i++)
-        weir_buf_printf(&text, "%s: \"%s\"\n", fields[i].key, fields[i].value);
-    enum weir_status status = write_new(fresh, weir_buf_view(&text), err);
+    enum weir_status status = write_new(fresh, text, err);
     if (status == WEIR_OK)
         status = place(fresh, path, err);
     (void)unlink(fresh);
-    weir_buf_wipe(&text);
     return status;
 }
