@@ -3,6 +3,7 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "core/rpc/keys.h"
 #include "core/rpc/published.h"
 #include "trainer_client/client_state.h"
 
@@ -220,13 +221,12 @@ static void join(struct weir_client *client, const char *endpoint)
         worker->endpoint = weir_strdup(endpoint);
     }
     worker->reach =
-        (struct reach){.is_far = trainer_client_is_far(endpoint), .heard_ms = weir_now_ms()};
+        (struct reach){.is_far = weir_keys_are_needed(endpoint), .heard_ms = weir_now_ms()};
     worker->is_barred = client->is_elsewhere && !worker->reach.is_far;
     if (worker->is_barred)
         return; /* the dispatcher hears of it, and leases it nothing for this loop */
     /* Under the pair, if there is one: the worker may be elsewhere. */
-    const struct weir_pair *pair =
-        client->has_pair && trainer_client_is_far(endpoint) ? &client->pair : NULL;
+    const struct weir_pair *pair = client->has_pair && worker->reach.is_far ? &client->pair : NULL;
     if (weir_rpc_connect_as(client->loop, endpoint, pair, FROM_WORKER, worker, &worker->peer,
                             NULL) == WEIR_OK)
         trainer_delivery_worker_join(client->delivery, worker->slot);

@@ -115,8 +115,6 @@ void trainer_client_fail(struct weir_client *client, const struct weir_error *fa
 
 /* ---- reaching.c ---- */
 
-/* True when the endpoint is reached by TCP. */
-bool trainer_client_is_far(const char *endpoint);
 /* Asks workers that have long been silent whether they are there. Under `mutex`. */
 void trainer_client_seek_workers(struct weir_client *client, int64_t now_ms);
 /* Lists the workers that cannot be reached. Under `mutex`. */

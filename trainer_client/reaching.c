@@ -4,12 +4,6 @@
 
 #include <string.h>
 
-bool trainer_client_is_far(const char *endpoint)
-{
-    static const char TCP[] = "tcp:";
-    return strncmp(endpoint, TCP, sizeof(TCP) - 1) == 0;
-}
-
 static void on_reached(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct worker_peer *worker = owner;

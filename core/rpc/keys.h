@@ -12,7 +12,7 @@
  * Somebody who comes from elsewhere has a pair of their own, and so has the platform, as long as it lasts (pair.h): a
  * server that is bound with a pair asks of each handshake whether the key of the other side is on its list (gate.h).
  *
- * CURVE: https://rfc.zeromq.org/spec/26. For core/rpc alone. */
+ * CURVE: https://rfc.zeromq.org/spec/26. Setting keys on sockets is for core/rpc alone. */
 #ifndef WEIR_RPC_KEYS_H
 #define WEIR_RPC_KEYS_H
 
