@@ -197,14 +197,18 @@ def check_fail(lab):
         assert_ends_and_goes_on(lab, bad)
 
 
+def holds_no_lease(lab):
+    workers = json.loads(lab.weir("workers", "--json"))["workers"]
+    return workers and all(worker["leases"] == 0 for worker in workers)
+
+
 def assert_ends_and_goes_on(lab, bad):
     told = events(lab, "fails", expect=1)
     (error,) = [event["error"] for event in told if event["event"] == "error"]
     expected = rf"job \d+: sample \d+ \(byte 0 of {re.escape(str(bad))}\) cannot be read: decode_png: the file is cut off"
     assert re.fullmatch(expected, error), error
     print("fail:", error)
-    workers = json.loads(lab.weir("workers", "--json"))["workers"]
-    assert workers and all(worker["leases"] == 0 for worker in workers), workers
+    await_that(lambda: holds_no_lease(lab), pause_s=0.1)  # workers hear of the end with their next beat
     bad.write_bytes(png(3))  # is another file now: the one that was chosen is gone
     lab.weir("resume", "fails")
     audit = audit_of(events(lab, "fails"))
