@@ -95,8 +95,37 @@ ANSWERED(doctor_request, doctor_is, examine(owner, asked, arena, answer, err))
 
 /* ---- others ---- */
 
-/* Answers a read in a bucket when its bytes have come; what can be written to memory that the reader lends, or has come
- * from a bucket just now, at once; all else from threads. */
+/* Answers from threads, unless it is quick: for rows that are lent, readers that lend memory, and bytes that have come
+ * from a bucket. */
+static enum weir_status read_now(struct storage *storage, struct weir_request *request,
+                                 bool *ret_is_queued, struct msg_read_is *answer,
+                                 struct weir_frames *frames, struct weir_error *err)
+{
+    const struct msg_read *asked = request->message;
+
+    *ret_is_queued = false;
+    if (storage_rows_are_lent(&asked->ids))
+        return storage_lent_read(storage->lent, asked, request->arena, answer, frames, err);
+    *ret_is_queued = asked->loan.size == 0 && !storage_reads_objects(&storage->store, &asked->ids);
+    if (!*ret_is_queued)
+        return storage_read(&storage->serving, asked, request->arena, answer, frames, err);
+    storage_read_queue_add(storage->read_queue, request);
+    return WEIR_OK;
+}
+
+static bool may_read(struct storage *storage, struct weir_request *request)
+{
+    const struct msg_read *asked = request->message;
+    struct weir_error err;
+
+    if (storage_tenancy_check(storage->store.catalog, weir_rpc_sender(request), &asked->ids,
+                              &err) == WEIR_OK)
+        return true;
+    weir_rpc_refuse(request->server, &request->route, &err);
+    return false;
+}
+
+/* Answers a read in a bucket when its bytes have come. */
 static void on_read(void *owner, struct weir_request *request)
 {
     struct storage *storage = owner;
@@ -104,25 +133,15 @@ static void on_read(void *owner, struct weir_request *request)
     struct weir_frames frames = {.count = 0};
     struct weir_error err;
     const struct msg_read *asked = request->message;
-    bool is_lent = storage_rows_are_lent(&asked->ids);
-    enum weir_status status =
-        storage_tenancy_check(storage->store.catalog, weir_rpc_sender(request), &asked->ids, &err);
+    bool is_queued;
+    enum weir_status status;
 
-    if (status != WEIR_OK) {
-        weir_rpc_refuse(request->server, &request->route, &err);
+    if (!may_read(storage, request) ||
+        (!storage_rows_are_lent(&asked->ids) && storage_read_later(storage->late_reads, request)))
         return;
-    }
-    if (!is_lent && storage_read_later(storage->late_reads, request))
-        return;
-    if (!is_lent && asked->loan.size == 0 && !storage_reads_objects(&storage->store, &asked->ids)) {
-        storage_read_queue_add(storage->read_queue, request);
-        return;
-    }
-    if (is_lent)
-        status = storage_lent_read(storage->lent, asked, request->arena, &message, &frames, &err);
-    else
-        status = storage_read(&storage->serving, asked, request->arena, &message, &frames, &err);
-    weir_rpc_answer(request, status, MSG_read_is, &message, &frames, &err);
+    status = read_now(storage, request, &is_queued, &message, &frames, &err);
+    if (!is_queued)
+        weir_rpc_answer(request, status, MSG_read_is, &message, &frames, &err);
 }
 
 static void on_dataset_remove(void *owner, struct weir_request *request)
@@ -186,6 +205,77 @@ static void on_rows_return(void *owner, struct weir_request *request)
 
     storage_rows_return(storage->lent, asked->loan);
     weir_rpc_reply(request->server, &request->route, MSG_rows_returned, NULL, NULL);
+}
+
+/* ---- while a statement is waited for ---- */
+
+/* False for an answer that needs a statement itself, which is UNAVAILABLE. */
+static bool answer_if_known(struct weir_request *request, enum weir_status status,
+                            enum weir_message type, const void *message, struct weir_frames *frames,
+                            const struct weir_error *err)
+{
+    if (status != WEIR_UNAVAILABLE)
+        weir_rpc_answer(request, status, type, message, frames, err);
+    else if (frames != NULL)
+        weir_frames_clear(frames);
+    return status != WEIR_UNAVAILABLE;
+}
+
+static bool locate_meanwhile(struct storage *storage, struct weir_request *request)
+{
+    struct msg_located answer = {0};
+    struct weir_error err;
+    enum weir_status status = locate(storage, request, &answer, &err);
+
+    return answer_if_known(request, status, MSG_located, &answer, NULL, &err);
+}
+
+static bool locate_chunks_meanwhile(struct storage *storage, struct weir_request *request)
+{
+    struct msg_located_chunks answer = {0};
+    struct weir_frames frames = {.count = 0};
+    struct weir_error err;
+    enum weir_status status = locate_chunks(storage, request, &answer, &frames, &err);
+
+    return answer_if_known(request, status, MSG_located_chunks, &answer, &frames, &err);
+}
+
+/* Reads of files alone: the bytes of buckets come by what may be waiting. */
+static bool read_meanwhile(struct storage *storage, struct weir_request *request)
+{
+    struct msg_read_is message = {0};
+    struct weir_frames frames = {.count = 0};
+    struct weir_error err;
+    const struct msg_read *asked = request->message;
+    bool is_queued;
+    enum weir_status status;
+
+    if (storage_reads_objects(&storage->store, &asked->ids))
+        return false;
+    if (!may_read(storage, request))
+        return true;
+    status = read_now(storage, request, &is_queued, &message, &frames, &err);
+    return is_queued || answer_if_known(request, status, MSG_read_is, &message, &frames, &err);
+}
+
+bool storage_meanwhile(void *state, struct weir_request *request)
+{
+    switch (request->type) {
+    case MSG_hold:
+        on_hold(state, request);
+        return true;
+    case MSG_hold_end:
+        on_hold_end(state, request);
+        return true;
+    case MSG_locate:
+        return locate_meanwhile(state, request);
+    case MSG_locate_chunks:
+        return locate_chunks_meanwhile(state, request);
+    case MSG_read:
+        return read_meanwhile(state, request);
+    default:
+        return false;
+    }
 }
 
 const struct weir_rpc_handler STORAGE_HANDLERS[] = {

@@ -43,6 +43,7 @@ static const struct weir_service STORAGE = {
     .roles = WEIR_ROLE_PLATFORM | WEIR_ROLE_TRAINER,
     .open = storage_open,
     .close = storage_close,
+    .meanwhile = storage_meanwhile,
     .wipe = storage_wipe,
     .check = storage_declarations_check,
     .look = storage_look,

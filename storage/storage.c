@@ -292,6 +292,7 @@ enum weir_status storage_open(const struct weir_service_options *options, struct
     storage->forget_timer = weir_loop_timer(loop, FORGET_MS, FORGET_MS, on_forget, storage);
     storage_scanner_start_all(storage->scanner);
     storage_pending_pump(storage->eraser.pending);
+    weir_db_go_on_with(storage->store.db, loop);
     *ret_state = storage;
     return WEIR_OK;
 }
@@ -300,6 +301,8 @@ void storage_close(void *state)
 {
     struct storage *storage = state;
 
+    if (storage->store.db != NULL)
+        weir_db_go_on_with(storage->store.db, NULL);
     weir_loop_cancel(storage->store.loop, storage->forget_timer);
     weir_loop_cancel(storage->store.loop, storage->wake_timer);
     storage_removal_free(storage->removal);

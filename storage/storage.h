@@ -1,4 +1,5 @@
-/* The storage service: its rooms, one above the other, and the work they do between requests. One thread, one loop. */
+/* The storage service: its rooms, one above the other, and the work they do between requests. One thread, one loop,
+ * which goes on with what needs no statement while one is waited for. */
 #ifndef WEIR_STORAGE_STORAGE_H
 #define WEIR_STORAGE_STORAGE_H
 
@@ -37,6 +38,10 @@ enum weir_status storage_open(const struct weir_service_options *options, struct
                               struct weir_rpc_server *server, void **ret_state,
                               struct weir_error *err);
 void storage_close(void *state);
+/* Answers what needs no statement while one is waited for: holds, and where samples are that memory knows. A
+ * transaction that is under way may have marked samples as dead, which counts; live ones that it adds have ids that
+ * nobody knows yet. False: the request has to wait. */
+bool storage_meanwhile(void *state, struct weir_request *request);
 /* Overwrites and releases everything that it keeps for readers. */
 void storage_wipe(void *state, const struct weir_request *request, struct msg_wiped *answer);
 

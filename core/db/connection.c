@@ -42,9 +42,10 @@ static enum weir_status set_session(struct weir_db *db, struct weir_error *err)
 }
 
 /* The words of libpq's own and of the server's, but for a password that stands in them. */
-static enum weir_status fail_to_connect(const PGconn *conn, struct weir_error *err)
+static enum weir_status fail_to_connect(const PGconn *conn, bool is_in_time, struct weir_error *err)
 {
-    const char *message = PQerrorMessage(conn), *password = PQpass(conn);
+    const char *message = is_in_time ? PQerrorMessage(conn) : "no answer within connect_timeout";
+    const char *password = PQpass(conn);
     if (password != NULL && password[0] != '\0' && strstr(message, password) != NULL)
         message = "why is not shown, since the password stands in it";
     return weir_fail(err, WEIR_UNAVAILABLE, "Postgres cannot be reached: %.*s", first_line(message),
@@ -76,18 +77,22 @@ enum weir_status weir_db_connect(struct weir_db *db, struct weir_error *err)
     const char *const values[] = {db->conninfo, db->schema, CONNECT_TIMEOUT_S, NULL};
     if (weir_fault("db.connect"))
         return weir_fail(err, WEIR_UNAVAILABLE, "Postgres: fault db.connect");
-    db->conn = PQconnectdbParams(keys, values, 1);
+    bool is_in_time;
+    db->conn = weir_db_dial(db, keys, values, &is_in_time);
     if (PQstatus(db->conn) != CONNECTION_OK) {
-        enum weir_status status = fail_to_connect(db->conn, err);
+        enum weir_status status = fail_to_connect(db->conn, is_in_time, err);
         weir_db_drop(db);
         return status;
     }
     PQsetNoticeProcessor(db->conn, ignore_notice, NULL);
+    weir_require(PQsetnonblocking(db->conn, db->loop != NULL) == 0);
     return set_session(db, err);
 }
 
 enum weir_status weir_db_ensure(struct weir_db *db, struct weir_error *err)
 {
+    if (db->is_waiting)
+        return weir_fail(err, WEIR_UNAVAILABLE, "another statement is waited for");
     if (db->conn != NULL && PQstatus(db->conn) == CONNECTION_OK)
         return WEIR_OK;
     weir_db_drop(db);
@@ -145,7 +150,7 @@ enum weir_status weir_db_check(struct weir_db *db, const PGresult *result, const
 enum weir_status weir_db_simple(struct weir_db *db, const char *sql, const char *what,
                                 struct weir_error *err)
 {
-    PGresult *result = PQexec(db->conn, sql);
+    PGresult *result = weir_db_await(db, PQsendQuery(db->conn, sql));
     enum weir_status status = weir_db_check(db, result, what, err);
     PQclear(result);
     return status;
@@ -182,7 +187,7 @@ enum weir_status weir_db_check_conninfo(const char *conninfo, struct weir_error 
 
 void weir_db_renew(struct weir_db *db)
 {
-    if (!db->in_transaction)
+    if (!db->in_transaction && !db->is_waiting)
         weir_db_drop(db);
 }
 
@@ -226,7 +231,7 @@ enum weir_status weir_db_commit(struct weir_db *db, struct weir_error *err)
         weir_db_drop(db);
     enum weir_status status = weir_db_ensure(db, err);
     if (status == WEIR_OK) {
-        PGresult *result = PQexec(db->conn, "COMMIT");
+        PGresult *result = weir_db_await(db, PQsendQuery(db->conn, "COMMIT"));
         status = check_commit(db, result, err);
         PQclear(result);
     }

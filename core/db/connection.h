@@ -22,6 +22,8 @@ struct weir_db {
     size_t query_count;
     struct weir_prepared *prepared; /* one per query */
     bool in_transaction;
+    struct weir_loop *loop; /* goes on while a statement is waited for; NULL: nothing does */
+    bool is_waiting;
 };
 
 /* Opens the connection of `db`, which has none, and sets up its session. UNAVAILABLE. */
@@ -33,6 +35,12 @@ void weir_db_drop(struct weir_db *db);
 /* OK, or what `result` says went wrong with `what`; drops a dead connection. `result` stays the caller's. */
 enum weir_status weir_db_check(struct weir_db *db, const PGresult *result, const char *what,
                                struct weir_error *err) WEIR_MUST_USE;
+/* Waits for the last result of what was just sent, as PQexec() does; `is_sent` is what libpq said. The caller's. NULL
+ * when there is none. */
+PGresult *weir_db_await(struct weir_db *db, int is_sent) WEIR_MUST_USE;
+/* PQconnectdbParams() with dbname expanded. `*ret_in_time` false: it took longer than connect_timeout. */
+PGconn *weir_db_dial(struct weir_db *db, const char *const *keys, const char *const *values,
+                     bool *ret_in_time) WEIR_MUST_USE;
 /* Runs text, for one result or none. */
 enum weir_status weir_db_simple(struct weir_db *db, const char *sql, const char *what,
                                 struct weir_error *err) WEIR_MUST_USE;

@@ -67,6 +67,13 @@ enum weir_status weir_db_open(const char *conninfo, const char *schema,
 void weir_db_close(struct weir_db *db);
 WEIR_DEFINE_AUTO(weir_db, weir_db_close)
 
+/* From now on, sources of the loop that are watched meanwhile (core/loop/loop.h) are called while a statement is waited
+ * for, by the loop's own thread. Calls that they make are refused with UNAVAILABLE. NULL: none are called. */
+struct weir_loop;
+void weir_db_go_on_with(struct weir_db *db, struct weir_loop *loop);
+/* True for whoever is called meanwhile: there are statements that have begun and are not over. */
+bool weir_db_is_waiting(const struct weir_db *db);
+
 /* Closes the connection, which remembers its last results, as its process of Postgres does; the next call opens it
  * again. Does nothing inside a transaction. */
 void weir_db_renew(struct weir_db *db);

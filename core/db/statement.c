@@ -23,7 +23,7 @@ enum {
 enum { NAME_MAX_BYTES = 32 };
 enum { ARRAY_HEAD_BYTES = 5 * 4, ARRAY_ELEMENT_BYTES = 4 + 8 };
 
-/* The parameters as PQexecPrepared wants them. */
+/* The parameters as PQsendQueryPrepared wants them. */
 struct arguments {
     const char *values[WEIR_PARAMS_MAX];
     int lengths[WEIR_PARAMS_MAX];
@@ -170,8 +170,9 @@ static enum weir_status prepare(struct weir_db *db, int query, const struct argu
     }
     char name[NAME_MAX_BYTES];
     format_name(query, prepared, name);
-    PGresult *result =
-        PQprepare(db->conn, name, db->queries[query].sql, (int)prepared->count, prepared->types);
+    int is_sent = PQsendPrepare(db->conn, name, db->queries[query].sql, (int)prepared->count,
+                                prepared->types);
+    PGresult *result = weir_db_await(db, is_sent);
     enum weir_status status = weir_db_check(db, result, db->queries[query].name, err);
     PQclear(result);
     prepared->is_prepared = status == WEIR_OK;
@@ -188,8 +189,9 @@ static enum weir_status execute(struct weir_db *db, int query, const struct argu
     if (status != WEIR_OK)
         return status;
     format_name(query, &db->prepared[query], name);
-    PGresult *result = PQexecPrepared(db->conn, name, (int)arguments->count, arguments->values,
+    int is_sent = PQsendQueryPrepared(db->conn, name, (int)arguments->count, arguments->values,
                                       arguments->lengths, arguments->formats, 1);
+    PGresult *result = weir_db_await(db, is_sent);
     status = weir_db_check(db, result, db->queries[query].name, err);
     if (status == WEIR_OK && ret_rows != NULL)
         *ret_rows = weir_rows_wrap(result);
@@ -203,7 +205,7 @@ enum weir_status weir_db_run(struct weir_db *db, int query, const struct weir_pa
 {
     weir_require(query >= 0 && (size_t)query < db->query_count);
     weir_require(count <= WEIR_PARAMS_MAX);
-    if (weir_fault("db.run")) {
+    if (!db->is_waiting && weir_fault("db.run")) {
         weir_db_drop(db);
         return weir_fail(err, WEIR_UNAVAILABLE, "%s: fault db.run", db->queries[query].name);
     }

@@ -13,7 +13,7 @@ enum weir_status weir_db_tables_share(struct weir_db *db, bool *ret_taken, struc
     enum weir_status status = weir_db_ensure(db, err);
     if (status != WEIR_OK)
         return status;
-    PGresult *result = PQexec(db->conn, TAKE);
+    PGresult *result = weir_db_await(db, PQsendQuery(db->conn, TAKE));
     status = weir_db_check(db, result, "table lock", err);
     *ret_taken = status == WEIR_OK && strcmp(PQgetvalue(result, 0, 0), "t") == 0;
     PQclear(result);

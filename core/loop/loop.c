@@ -10,6 +10,7 @@
 #include "core/base/memory.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zmq.h>
@@ -22,6 +23,14 @@ enum {
 struct source {
     weir_loop_ready_fn *fn; /* NULL: removed during this round */
     void *owner;
+};
+
+struct sources {
+    zmq_pollitem_t *items; /* items[i] is polled for at[i] */
+    struct source *at;
+    size_t count, capacity;
+    bool has_dead;
+    bool is_walked;
 };
 
 /* A slot for a timer. Free slots form a list; used ones are in the heap. */
@@ -38,18 +47,15 @@ struct timer {
 
 struct weir_loop {
     void *zmq;
-    zmq_pollitem_t *items; /* items[i] is polled for sources[i] */
-    struct source *sources;
-    size_t source_count, source_capacity;
-    bool has_dead_sources;
-    struct timer *timers; /* slots */
-    uint32_t *heap;       /* slots in use, the first one due in front */
+    struct sources sources;
+    struct sources meanwhile; /* polled by weir_loop_wait() */
+    struct timer *timers;     /* slots */
+    uint32_t *heap;           /* slots in use, the first one due in front */
     uint32_t timer_count, timer_capacity, free_timer;
     uint64_t last_serial;
     weir_loop_clock_fn *clock_fn;
     void *clock_owner;
     int64_t now_ms;
-    bool in_round;
     bool stopping;
 };
 
@@ -63,14 +69,20 @@ struct weir_loop *weir_loop_new(void)
     return loop;
 }
 
+static void fini_sources(struct sources *sources)
+{
+    free(sources->items);
+    free(sources->at);
+}
+
 void weir_loop_free(struct weir_loop *loop)
 {
     if (loop == NULL)
         return;
     while (zmq_ctx_term(loop->zmq) != 0 && errno == EINTR)
         ;
-    free(loop->items);
-    free(loop->sources);
+    fini_sources(&loop->sources);
+    fini_sources(&loop->meanwhile);
     free(loop->timers);
     free(loop->heap);
     free(loop);
@@ -100,77 +112,108 @@ void weir_loop_use_clock(struct weir_loop *loop, weir_loop_clock_fn *fn, void *o
 
 /* ---- sources ---- */
 
-static void make_room_for_source(struct weir_loop *loop)
+static void make_room_for_source(struct sources *sources)
 {
-    if (loop->source_count < loop->source_capacity)
+    if (sources->count < sources->capacity)
         return;
-    loop->source_capacity = 2 * loop->source_capacity + 16;
-    loop->items = weir_realloc(loop->items, loop->source_capacity, sizeof(*loop->items));
-    loop->sources = weir_realloc(loop->sources, loop->source_capacity, sizeof(*loop->sources));
+    sources->capacity = 2 * sources->capacity + 16;
+    sources->items = weir_realloc(sources->items, sources->capacity, sizeof(*sources->items));
+    sources->at = weir_realloc(sources->at, sources->capacity, sizeof(*sources->at));
 }
 
-static void add_source(struct weir_loop *loop, const zmq_pollitem_t *item, weir_loop_ready_fn *fn,
+static void add_source(struct sources *sources, const zmq_pollitem_t *item, weir_loop_ready_fn *fn,
                        void *owner)
 {
     weir_require(fn != NULL);
-    make_room_for_source(loop);
-    loop->items[loop->source_count] = *item;
-    loop->sources[loop->source_count] = (struct source){.fn = fn, .owner = owner};
-    loop->source_count++;
+    make_room_for_source(sources);
+    sources->items[sources->count] = *item;
+    sources->at[sources->count] = (struct source){.fn = fn, .owner = owner};
+    sources->count++;
 }
 
-static void sweep_dead_sources(struct weir_loop *loop)
+static void sweep_dead_sources(struct sources *sources)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < loop->source_count; i++) {
-        if (loop->sources[i].fn == NULL)
+    for (size_t i = 0; i < sources->count; i++) {
+        if (sources->at[i].fn == NULL)
             continue;
-        loop->items[kept] = loop->items[i];
-        loop->sources[kept] = loop->sources[i];
+        sources->items[kept] = sources->items[i];
+        sources->at[kept] = sources->at[i];
         kept++;
     }
-    loop->source_count = kept;
-    loop->has_dead_sources = false;
+    sources->count = kept;
+    sources->has_dead = false;
 }
 
 /* `socket` NULL: the source of `fd`. */
-static void remove_source(struct weir_loop *loop, const void *socket, int fd)
+static void remove_source(struct sources *sources, const void *socket, int fd)
 {
-    for (size_t i = 0; i < loop->source_count; i++) {
-        const zmq_pollitem_t *item = &loop->items[i];
+    for (size_t i = 0; i < sources->count; i++) {
+        const zmq_pollitem_t *item = &sources->items[i];
         bool is_it =
             socket != NULL ? item->socket == socket : item->socket == NULL && item->fd == fd;
-        if (loop->sources[i].fn != NULL && is_it) {
-            loop->sources[i].fn = NULL;
-            loop->has_dead_sources = true;
+        if (sources->at[i].fn != NULL && is_it) {
+            sources->at[i].fn = NULL;
+            sources->has_dead = true;
         }
     }
-    if (!loop->in_round)
-        sweep_dead_sources(loop);
+    if (!sources->is_walked)
+        sweep_dead_sources(sources);
+}
+
+/* ZeroMQ has numbers of its own for what poll() is asked for. */
+static zmq_pollitem_t item_of(int fd, short poll_events)
+{
+    return (zmq_pollitem_t){.fd = fd,
+                            .events = (short)((poll_events & POLLIN ? ZMQ_POLLIN : 0) |
+                                              (poll_events & POLLOUT ? ZMQ_POLLOUT : 0))};
 }
 
 void weir_loop_watch_fd(struct weir_loop *loop, int fd, short poll_events, weir_loop_ready_fn *fn,
                         void *owner)
 {
-    add_source(loop, &(zmq_pollitem_t){.fd = fd, .events = poll_events}, fn, owner);
+    zmq_pollitem_t item = item_of(fd, poll_events);
+    add_source(&loop->sources, &item, fn, owner);
 }
 
 void weir_loop_watch_socket(struct weir_loop *loop, void *socket, weir_loop_ready_fn *fn,
                             void *owner)
 {
     weir_require(socket != NULL);
-    add_source(loop, &(zmq_pollitem_t){.socket = socket, .events = ZMQ_POLLIN}, fn, owner);
+    add_source(&loop->sources, &(zmq_pollitem_t){.socket = socket, .events = ZMQ_POLLIN}, fn,
+               owner);
+}
+
+void weir_loop_watch_fd_meanwhile(struct weir_loop *loop, int fd, short poll_events,
+                                  weir_loop_ready_fn *fn, void *owner)
+{
+    zmq_pollitem_t item = item_of(fd, poll_events);
+    add_source(&loop->meanwhile, &item, fn, owner);
+}
+
+void weir_loop_watch_socket_meanwhile(struct weir_loop *loop, void *socket, weir_loop_ready_fn *fn,
+                                      void *owner)
+{
+    weir_require(socket != NULL);
+    add_source(&loop->meanwhile, &(zmq_pollitem_t){.socket = socket, .events = ZMQ_POLLIN}, fn,
+               owner);
+}
+
+static void remove_everywhere(struct weir_loop *loop, const void *socket, int fd)
+{
+    remove_source(&loop->sources, socket, fd);
+    remove_source(&loop->meanwhile, socket, fd);
 }
 
 void weir_loop_unwatch_fd(struct weir_loop *loop, int fd)
 {
-    remove_source(loop, NULL, fd);
+    remove_everywhere(loop, NULL, fd);
 }
 
 void weir_loop_unwatch_socket(struct weir_loop *loop, void *socket)
 {
     if (socket != NULL)
-        remove_source(loop, socket, -1);
+        remove_everywhere(loop, socket, -1);
 }
 
 /* ---- timers ---- */
@@ -304,32 +347,81 @@ static int64_t until_next_timer(const struct weir_loop *loop, int64_t wait_ms)
 }
 
 /* Sources added by a callback lie after `polled` and wait for the next round. */
-static void run_ready(struct weir_loop *loop, size_t polled)
+static void run_ready(const struct weir_loop *loop, const struct sources *sources, size_t polled)
 {
     for (size_t i = 0; i < polled && !loop->stopping; i++) {
-        if (loop->items[i].revents != 0 && loop->sources[i].fn != NULL)
-            loop->sources[i].fn(loop->sources[i].owner);
+        if (sources->items[i].revents != 0 && sources->at[i].fn != NULL)
+            sources->at[i].fn(sources->at[i].owner);
     }
 }
 
 void weir_loop_step(struct weir_loop *loop, int64_t wait_ms)
 {
-    weir_require(!loop->in_round);
-    size_t polled = loop->source_count;
-    int ready = zmq_poll(loop->items, (int)polled, (long)until_next_timer(loop, wait_ms));
+    struct sources *sources = &loop->sources;
+    weir_require(!sources->is_walked);
+    size_t polled = sources->count;
+    int ready = zmq_poll(sources->items, (int)polled, (long)until_next_timer(loop, wait_ms));
     if (ready < 0 && errno == ETERM) {
         loop->stopping = true;
         return;
     }
     weir_require(ready >= 0 || errno == EINTR);
     loop->now_ms = weir_loop_clock_ms(loop);
-    loop->in_round = true;
+    sources->is_walked = true;
     if (ready > 0)
-        run_ready(loop, polled);
+        run_ready(loop, sources, polled);
     run_timers(loop);
-    loop->in_round = false;
-    if (loop->has_dead_sources)
-        sweep_dead_sources(loop);
+    sources->is_walked = false;
+    if (sources->has_dead)
+        sweep_dead_sources(sources);
+}
+
+/* Polls the awaited descriptor after the sources, in room that is theirs. Returns true when it is ready. */
+static bool poll_meanwhile(struct sources *sources, int fd, short poll_events, int64_t wait_ms)
+{
+    make_room_for_source(sources);
+    zmq_pollitem_t *awaited = &sources->items[sources->count];
+    *awaited = item_of(fd, poll_events);
+    int rc = zmq_poll(sources->items, (int)sources->count + 1, (long)wait_ms);
+    weir_require(rc >= 0 || errno == EINTR);
+    for (size_t i = 0; rc < 0 && i <= sources->count; i++)
+        sources->items[i].revents = 0;
+    return awaited->revents != 0;
+}
+
+/* A loop that is to stop calls nobody any more. */
+static bool poll_alone(int fd, short poll_events, int64_t wait_ms)
+{
+    zmq_pollitem_t item;
+    struct sources none = {.items = &item, .capacity = 1};
+    return poll_meanwhile(&none, fd, poll_events, wait_ms);
+}
+
+static bool step_meanwhile(struct weir_loop *loop, int fd, short poll_events, int64_t wait_ms)
+{
+    struct sources *sources = &loop->meanwhile;
+    size_t polled = sources->count;
+    if (loop->stopping)
+        return poll_alone(fd, poll_events, wait_ms);
+    bool is_ready = poll_meanwhile(sources, fd, poll_events, wait_ms);
+    sources->is_walked = true;
+    run_ready(loop, sources, polled);
+    sources->is_walked = false;
+    if (sources->has_dead)
+        sweep_dead_sources(sources);
+    return is_ready;
+}
+
+bool weir_loop_wait(struct weir_loop *loop, int fd, short poll_events, int64_t wait_ms)
+{
+    int64_t end_ms = weir_now_ms() + wait_ms, left_ms = wait_ms;
+    bool is_ready;
+    weir_require(!loop->meanwhile.is_walked);
+    do {
+        is_ready = step_meanwhile(loop, fd, poll_events, left_ms);
+        left_ms = wait_ms < 0 ? wait_ms : end_ms - weir_now_ms();
+    } while (!is_ready && (wait_ms < 0 || left_ms > 0));
+    return is_ready;
 }
 
 void weir_loop_run(struct weir_loop *loop)

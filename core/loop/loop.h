@@ -27,10 +27,17 @@ WEIR_DEFINE_AUTO(weir_loop, weir_loop_free)
 /* The ZeroMQ context, created with the loop; only core/rpc opens sockets in it. */
 void *weir_loop_zmq(struct weir_loop *loop);
 
+/* `poll_events`: POLLIN, POLLOUT or both. */
 void weir_loop_watch_fd(struct weir_loop *loop, int fd, short poll_events, weir_loop_ready_fn *fn,
                         void *owner);
 void weir_loop_watch_socket(struct weir_loop *loop, void *socket, weir_loop_ready_fn *fn,
                             void *owner);
+/* Sources that weir_loop_wait() calls, which may be watched in rounds, too; their callbacks do not wait. */
+void weir_loop_watch_fd_meanwhile(struct weir_loop *loop, int fd, short poll_events,
+                                  weir_loop_ready_fn *fn, void *owner);
+void weir_loop_watch_socket_meanwhile(struct weir_loop *loop, void *socket, weir_loop_ready_fn *fn,
+                                      void *owner);
+/* Wherever it is watched. */
 void weir_loop_unwatch_fd(struct weir_loop *loop, int fd);
 void weir_loop_unwatch_socket(struct weir_loop *loop, void *socket);
 
@@ -55,6 +62,9 @@ void weir_loop_use_clock(struct weir_loop *loop, weir_loop_clock_fn *fn, void *o
 /* Runs until weir_loop_stop(); one round with weir_loop_step(), waiting at most `wait_ms`. */
 void weir_loop_run(struct weir_loop *loop);
 void weir_loop_step(struct weir_loop *loop, int64_t wait_ms);
+/* For a callback that has to wait in its middle: returns true once `fd` is ready, false after `wait_ms` by the
+ * machine's clock (-1: never). Only sources that are watched meanwhile are called. */
+bool weir_loop_wait(struct weir_loop *loop, int fd, short poll_events, int64_t wait_ms);
 void weir_loop_stop(struct weir_loop *loop);
 bool weir_loop_stopping(const struct weir_loop *loop);
 

@@ -73,6 +73,11 @@ enum weir_status weir_work_start(struct weir_loop *loop, weir_work_fn *run, weir
     return WEIR_OK;
 }
 
+void weir_work_hear_meanwhile(struct weir_work *work)
+{
+    weir_loop_watch_fd_meanwhile(work->loop, work->over_fd, POLLIN, on_over, work);
+}
+
 void weir_work_cancel(struct weir_work *work)
 {
     atomic_store_explicit(&work->cancelled, true, memory_order_relaxed);

@@ -19,6 +19,8 @@ typedef void weir_work_done_fn(void *owner);
 enum weir_status weir_work_start(struct weir_loop *loop, weir_work_fn *run, weir_work_done_fn *done,
                                  void *owner, struct weir_work **ret_work,
                                  struct weir_error *err) WEIR_MUST_USE;
+/* Has its end heard of while the loop waits, too (weir_loop_wait()). */
+void weir_work_hear_meanwhile(struct weir_work *work);
 /* Asks it to give up; it goes on until it looks. */
 void weir_work_cancel(struct weir_work *work);
 /* Asks it to give up, waits until it has, and frees it; `done` is not called. NULL is fine. */

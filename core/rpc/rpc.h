@@ -96,6 +96,11 @@ struct weir_rpc_server *weir_rpc_server_new(struct weir_loop *loop,
  * which makes a server and binds it for the platform. */
 enum weir_status weir_rpc_listen(struct weir_rpc_server *server, const char *endpoint,
                                  enum weir_role role, struct weir_error *err) WEIR_MUST_USE;
+/* Answers a request that comes while the handler of another one, or a timer, waits (weir_loop_wait()): waits for
+ * nothing, and finds everything as those left it. False: it has to wait, and is handled afterwards. */
+typedef bool weir_rpc_meanwhile_fn(void *owner, struct weir_request *request);
+/* Once, after the server is bound. Of messages that wait a bounded number is kept; the others are asked again. */
+void weir_rpc_serve_meanwhile(struct weir_rpc_server *server, weir_rpc_meanwhile_fn *fn);
 /* An endpoint that is reached from elsewhere. */
 struct weir_rpc_door {
     const char *endpoint;         /* tcp://HOST:PORT, or PORT * */

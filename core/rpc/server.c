@@ -6,6 +6,7 @@
 #include "core/rpc/gate.h"
 #include "core/rpc/guests.h"
 #include "core/rpc/inflow.h"
+#include "core/rpc/kept.h"
 #include "core/rpc/listener.h"
 #include "core/rpc/parts.h"
 
@@ -26,7 +27,14 @@ struct weir_rpc_server {
     const struct weir_rpc_handler *handlers;
     void *owner;
     struct weir_arena *arena; /* of the message at hand */
-    struct weir_parts parts;
+    struct weir_parts *parts; /* … */
+    struct weir_parts own_parts;
+    weir_rpc_meanwhile_fn *meanwhile; /* NULL: messages wait while a handler waits */
+    struct weir_arena *meanwhile_arena;
+    struct weir_kept_message *meanwhile_message; /* the next one's; NULL: not made yet */
+    bool is_meanwhile;                           /* the message at hand came while one waits */
+    struct weir_kept kept;
+    uint64_t kept_timer; /* 0: none are kept */
     struct weir_keyring keyring;
     struct weir_guests guests;
     struct weir_gate *gate; /* NULL: no listener has keys */
@@ -60,8 +68,12 @@ static void free_server(struct weir_rpc_server *server)
     weir_gate_close(server->gate);
     weir_guests_fini(&server->guests);
     weir_keyring_fini(&server->keyring);
-    weir_parts_fini(&server->parts);
+    weir_loop_cancel(server->loop, server->kept_timer);
+    weir_kept_fini(&server->kept);
+    weir_kept_message_free(server->meanwhile_message);
+    weir_parts_fini(&server->own_parts);
     weir_buf_fini(&server->header);
+    weir_arena_free(server->meanwhile_arena);
     weir_arena_free(server->arena);
     free(server);
 }
@@ -98,7 +110,8 @@ bool weir_rpc_user(const struct weir_request *request, uid_t *ret_user)
 {
     struct ucred peer = {.pid = 0};
     socklen_t size = sizeof(peer);
-    if (getsockopt(request->server->parts.connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
+    if (getsockopt(request->server->parts->connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) !=
+            0 ||
         peer.pid == 0)
         return false;
     *ret_user = peer.uid;
@@ -180,7 +193,7 @@ bool weir_rpc_push(struct weir_rpc_server *server, const struct weir_route *rout
 static void turn_away(struct weir_rpc_server *server, const struct weir_error *err)
 {
     server->malformed++;
-    weir_rpc_refuse(server, &server->parts.route, err);
+    weir_rpc_refuse(server, &server->parts->route, err);
 }
 
 static bool is_copy(const struct weir_listener *listener, const struct weir_route *route)
@@ -208,7 +221,7 @@ static void note_refusal(struct weir_listener *listener, const struct weir_refus
 static const struct weir_sender *find_sender(const struct weir_listener *listener)
 {
     const struct weir_rpc_server *server = listener->server;
-    return listener->is_keyed ? weir_keyring_find(&server->keyring, server->parts.public)
+    return listener->is_keyed ? weir_keyring_find(&server->keyring, server->parts->public)
                               : &listener->anybody;
 }
 
@@ -223,7 +236,7 @@ static enum weir_status choose_handler(struct weir_listener *listener,
         info != NULL ? weir_listener_admit(listener, sender, info, err) : WEIR_OK;
     if (status != WEIR_OK)
         note_refusal(listener, &(struct weir_refusal){.sender = sender,
-                                                      .public = listener->server->parts.public,
+                                                      .public = listener->server->parts->public,
                                                       .message = info->name,
                                                       .where = listener->endpoint});
     if (status != WEIR_OK)
@@ -235,7 +248,8 @@ static enum weir_status choose_handler(struct weir_listener *listener,
                      info != NULL ? info->name : "unknown", type, listener->endpoint);
 }
 
-static void handle(struct weir_listener *listener, const struct weir_sender *sender,
+/* False: it came meanwhile, and has to wait. */
+static bool handle(struct weir_listener *listener, const struct weir_sender *sender,
                    const struct weir_rpc_handler *handler, const void *message)
 {
     struct weir_rpc_server *server = listener->server;
@@ -243,43 +257,50 @@ static void handle(struct weir_listener *listener, const struct weir_sender *sen
         .server = server,
         .type = handler->type,
         .message = message,
-        .frames = &server->parts.frames,
+        .frames = &server->parts->frames,
         .arena = server->arena,
-        .route = server->parts.route,
+        .route = server->parts->route,
         .sender = sender,
     };
     uint64_t replies = server->replies;
-    handler->fn(server->owner, &request);
+    if (!server->is_meanwhile)
+        handler->fn(server->owner, &request);
+    else if (!server->meanwhile(server->owner, &request))
+        return false;
     if (request.route.request != 0 && server->replies == replies)
         weir_answered_begin(&listener->answered, &request.route, weir_loop_clock_ms(server->loop));
+    return true;
 }
 
-static void serve_message(struct weir_listener *listener)
+/* False: it came meanwhile, and has to wait. */
+static bool serve_message(struct weir_listener *listener)
 {
     struct weir_rpc_server *server = listener->server;
     const struct weir_rpc_handler *handler = NULL;
     struct weir_error err = {0};
     void *message = NULL;
+    bool is_served = true;
     const struct weir_sender *sender = find_sender(listener);
     enum weir_status status =
-        choose_handler(listener, sender, server->parts.envelope.type, &handler, &err);
+        choose_handler(listener, sender, server->parts->envelope.type, &handler, &err);
     if (status == WEIR_OK) {
         message = weir_arena_alloc(server->arena, weir_message_info(handler->type)->size);
-        status = weir_message_unpack(handler->type, weir_parts_header(&server->parts),
-                                     server->arena, message, &err);
+        status = weir_message_unpack(handler->type, weir_parts_header(server->parts), server->arena,
+                                     message, &err);
     }
     if (status == WEIR_OK)
-        handle(listener, sender, handler, message);
+        is_served = handle(listener, sender, handler, message);
     else
         turn_away(server, &err);
     if (sender == NULL) /* it came before its connection was cut */
-        weir_guests_cut(&server->guests, server->parts.route.connection,
-                        server->parts.route.cookie);
+        weir_guests_cut(&server->guests, server->parts->route.connection,
+                        server->parts->route.cookie);
+    return is_served;
 }
 
 static enum weir_received receive(struct weir_listener *listener)
 {
-    struct weir_parts *parts = &listener->server->parts;
+    struct weir_parts *parts = listener->server->parts;
     parts->bytes_max = listener->bytes_max;
     parts->is_keyed = listener->is_keyed;
     enum weir_received received = weir_parts_receive(listener->socket, true, parts);
@@ -315,9 +336,9 @@ static void drain(void *owner)
         if (received == WEIR_RECEIVED_NOTHING)
             break;
         if (received == WEIR_RECEIVED_MALFORMED)
-            turn_away(server, &server->parts.err);
-        else if (!is_copy(listener, &server->parts.route))
-            serve_message(listener);
+            turn_away(server, &server->parts->err);
+        else if (!is_copy(listener, &server->parts->route))
+            (void)serve_message(listener);
         weir_arena_clear(server->arena);
     }
     server->draining = false;
@@ -325,6 +346,88 @@ static void drain(void *owner)
     if (server->closed)
         free_server(server);
 }
+
+/* ---- while a handler waits ---- */
+
+/* Those that came meanwhile, not those that come while one of them waits. */
+static void serve_kept(void *owner)
+{
+    struct weir_rpc_server *server = owner;
+    struct weir_kept_message *message;
+    server->kept_timer = 0;
+    server->draining = true;
+    for (size_t left = server->kept.count;
+         left > 0 && !server->closed && (message = weir_kept_take(&server->kept)) != NULL; left--) {
+        server->parts = &message->parts;
+        if (!is_copy(message->listener, &message->parts.route))
+            (void)serve_message(message->listener);
+        server->parts = &server->own_parts;
+        weir_kept_message_free(message);
+        weir_arena_clear(server->arena);
+    }
+    server->draining = false;
+    if (server->closed)
+        free_server(server);
+}
+
+/* Takes the message at hand. */
+static void keep(struct weir_rpc_server *server, struct weir_listener *listener)
+{
+    server->meanwhile_message->listener = listener;
+    if (!weir_kept_add(&server->kept, server->meanwhile_message))
+        return;
+    server->meanwhile_message = NULL;
+    if (server->kept_timer == 0)
+        server->kept_timer = weir_loop_timer(server->loop, 0, 0, serve_kept, server);
+}
+
+/* False: there is none. */
+static bool serve_meanwhile(struct weir_listener *listener)
+{
+    struct weir_rpc_server *server = listener->server;
+    if (server->meanwhile_message == NULL)
+        server->meanwhile_message = weir_kept_message_new();
+    server->parts = &server->meanwhile_message->parts;
+    enum weir_received received = receive(listener);
+    if (received == WEIR_RECEIVED_NOTHING)
+        return false;
+    if (received == WEIR_RECEIVED_MALFORMED)
+        turn_away(server, &server->parts->err);
+    else if (!is_copy(listener, &server->parts->route) && !serve_message(listener))
+        keep(server, listener);
+    weir_arena_clear(server->arena);
+    return true;
+}
+
+/* The message that waits stays as it is. */
+static void drain_meanwhile(void *owner)
+{
+    struct weir_listener *listener = owner;
+    struct weir_rpc_server *server = listener->server;
+    struct weir_parts *waiting = server->parts;
+    struct weir_arena *arena = server->arena;
+    uint64_t replies = server->replies;
+    server->arena = server->meanwhile_arena;
+    server->is_meanwhile = true;
+    for (int i = 0; i < DRAIN_BUDGET && serve_meanwhile(listener); i++)
+        continue;
+    server->is_meanwhile = false;
+    server->arena = arena;
+    server->parts = waiting;
+    server->replies = replies;
+}
+
+void weir_rpc_serve_meanwhile(struct weir_rpc_server *server, weir_rpc_meanwhile_fn *fn)
+{
+    weir_require(server->meanwhile == NULL);
+    server->meanwhile = fn;
+    server->meanwhile_arena = weir_arena_new();
+    for (size_t i = 0; i < server->listener_count; i++)
+        weir_loop_watch_socket_meanwhile(server->loop, server->listeners[i]->socket,
+                                         drain_meanwhile, server->listeners[i]);
+}
+
+/* ---- life ---- */
 
 struct weir_rpc_server *weir_rpc_server_new(struct weir_loop *loop,
                                             const struct weir_rpc_handler *handlers, void *owner)
@@ -334,7 +437,9 @@ struct weir_rpc_server *weir_rpc_server_new(struct weir_loop *loop,
     server->handlers = handlers;
     server->owner = owner;
     server->arena = weir_arena_new();
-    weir_parts_init(&server->parts, 0);
+    server->parts = &server->own_parts;
+    weir_parts_init(server->parts, 0);
+    weir_kept_init(&server->kept);
     return server;
 }
 
@@ -342,7 +447,7 @@ static enum weir_status add_listener(struct weir_rpc_server *server,
                                      const struct weir_rpc_door *door, unsigned role,
                                      struct weir_error *err)
 {
-    weir_require(server->listener_count < LISTENERS_MAX);
+    weir_require(server->listener_count < LISTENERS_MAX && server->meanwhile == NULL);
     struct weir_listener *listener = NULL;
     enum weir_status status = weir_listener_open(server->loop, door, role, &listener, err);
     if (status != WEIR_OK)

@@ -321,6 +321,16 @@ static void on_request(void *owner, struct weir_request *request)
     handler->fn(running->state, request);
 }
 
+/* The others of its own change what a waiting handler looks at. */
+static bool on_meanwhile(void *owner, struct weir_request *request)
+{
+    struct running *running = owner;
+    if (request->type != MSG_health)
+        return running->service->meanwhile(running->state, request);
+    answer_health(running, request);
+    return true;
+}
+
 static struct weir_rpc_handler *wrap_handlers(const struct weir_rpc_handler *handlers)
 {
     size_t count = 0;
@@ -432,8 +442,11 @@ static enum weir_status start(struct running *running, struct weir_error *err)
         status = bind_endpoints(running, err);
     if (status != WEIR_OK)
         return status;
-    return running->service->open(running->options, running->loop, running->server, &running->state,
-                                  err);
+    status = running->service->open(running->options, running->loop, running->server,
+                                    &running->state, err);
+    if (status == WEIR_OK && running->service->meanwhile != NULL)
+        weir_rpc_serve_meanwhile(running->server, on_meanwhile);
+    return status;
 }
 
 static void stop(struct running *running)

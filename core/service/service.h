@@ -63,6 +63,8 @@ struct weir_service {
     bool (*succeeded)(const void *state);
     bool
         lends_memory; /* to other processes, which have to reach its descriptors (core/base/dumps.h) */
+    /* Optional. Answers requests while a handler waits (weir_rpc_serve_meanwhile()), once open() is over. */
+    bool (*meanwhile)(void *state, struct weir_request *request);
     /* Optional. Drops what is kept for speed and may hold samples or names, connects its peers and its database again,
      * and adds what it can say of other processes. Called for every `wipe`: obeys each number once. */
     void (*wipe)(void *state, const struct weir_request *request, struct msg_wiped *answer);

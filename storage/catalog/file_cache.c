@@ -29,8 +29,11 @@ static void take_off(struct file_cache *cache, size_t i)
     storage_file_group_empty(group);
 }
 
+/* Nothing leaves under the eyes of a caller that waits for a statement. */
 void storage_file_cache_trim(struct file_cache *cache)
 {
+    if (cache->db != NULL && weir_db_is_waiting(cache->db))
+        return;
     for (size_t i = 0; i < VISITS_MAX && cache->count > 0 && cache->bytes > cache->bytes_max; i++) {
         size_t at = cache->hand % cache->count;
         struct file_group *group = cache->groups[at];

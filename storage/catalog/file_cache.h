@@ -33,6 +33,7 @@ enum weir_status storage_file_cache_write(struct file_cache *cache, uint32_t dat
                                           struct weir_error *err) WEIR_MUST_USE;
 /* A group whose files are in memory is in the cache, or takes more memory than before. */
 void storage_file_cache_put(struct file_cache *cache, struct file_group *group);
+/* Makes room, but while a statement is waited for. */
 void storage_file_cache_trim(struct file_cache *cache);
 
 static inline void storage_file_pin(struct file_group *group)

@@ -26,6 +26,7 @@ struct read_queue {
     const struct serving *serving;
     struct queued_read *at[READS_WAITING_MAX]; /* in the order in which they came */
     size_t count, running;
+    uint64_t again_timer; /* 0: none waits for a statement of others */
 };
 
 /* ---- who is next ---- */
@@ -114,14 +115,38 @@ static enum weir_status start(struct queued_read *read, struct weir_error *err)
     struct read_queue *queue = read->queue;
     enum weir_status status;
 
-    if (read->plans++ == READS_REPLANNED_MAX)
+    if (read->plans == READS_REPLANNED_MAX)
         return weir_fail(err, WEIR_UNAVAILABLE, "erasures came while it was read, %u times",
                          READS_REPLANNED_MAX);
     status = storage_reading_plan(queue->serving, &read->asked, read->arena, &read->reading, err);
     if (status == WEIR_OK)
         status = weir_work_start(queue->serving->store->loop, run, on_done, read, &read->work, err);
-    queue->running += status == WEIR_OK;
-    return status;
+    if (status != WEIR_OK)
+        return status;
+    read->plans++;
+    queue->running++;
+    weir_work_hear_meanwhile(read->work);
+    return WEIR_OK;
+}
+
+static void on_again(void *owner)
+{
+    struct read_queue *queue = owner;
+
+    queue->again_timer = 0;
+    start_next(queue);
+}
+
+/* True when the read needs a statement while another one is waited for: once that is over, it is started. */
+static bool has_to_wait(struct read_queue *queue, enum weir_status status)
+{
+    struct store *store = queue->serving->store;
+
+    if (status != WEIR_UNAVAILABLE || !weir_db_is_waiting(store->db))
+        return false;
+    if (queue->again_timer == 0)
+        queue->again_timer = weir_loop_timer(store->loop, 0, 0, on_again, queue);
+    return true;
 }
 
 static void start_next(struct read_queue *queue)
@@ -130,8 +155,12 @@ static void start_next(struct read_queue *queue)
     struct weir_error err;
 
     while (queue->running < READ_THREADS && (next = next_of(queue)) != NULL) {
-        if (start(next, &err) == WEIR_OK)
+        enum weir_status status = start(next, &err);
+
+        if (status == WEIR_OK)
             continue;
+        if (has_to_wait(queue, status))
+            return;
         weir_rpc_refuse(next->server, &next->route, &err);
         end(next);
     }
@@ -193,6 +222,7 @@ void storage_read_queue_free(struct read_queue *queue)
 {
     if (queue == NULL)
         return;
+    weir_loop_cancel(queue->serving->store->loop, queue->again_timer);
     while (queue->count > 0) {
         weir_work_stop(queue->at[queue->count - 1]->work);
         end(queue->at[queue->count - 1]);

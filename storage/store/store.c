@@ -9,7 +9,11 @@ enum { RETRY_MS = 1000 };
 
 enum weir_status storage_ready(struct store *store, struct weir_error *err)
 {
-    return store->is_stale ? store->load(store->owner, err) : WEIR_OK;
+    if (!store->is_stale)
+        return WEIR_OK;
+    if (weir_db_is_waiting(store->db))
+        return weir_fail(err, WEIR_UNAVAILABLE, "the catalog is to be loaded again");
+    return store->load(store->owner, err);
 }
 
 /* Without the database, work finds that out itself, and says so. */

@@ -1,5 +1,9 @@
 /* The store that every room works on: one thread, one loop, one connection to Postgres, one catalog. Owned by struct
- * storage, which loads it and is asked to work through it; borrowed by the rooms for as long as they live. */
+ * storage, which loads it and is asked to work through it; borrowed by the rooms for as long as they live.
+ *
+ * While a statement is waited for, readers look at the catalog (storage_meanwhile()). So it is whole before each
+ * statement, a transaction marks dead samples before its commit and revives none, and what somebody holds over a
+ * statement stays where it is: readers take nothing out of the catalog or its caches then. */
 #ifndef WEIR_STORAGE_STORE_H
 #define WEIR_STORAGE_STORE_H
 

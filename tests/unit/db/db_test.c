@@ -1,6 +1,8 @@
 /* Statements, transactions, migrations and lost connections against a real Postgres. */
+#include "core/base/memory.h"
 #include "core/db/connection.h"
 #include "core/db/table_lock.h"
+#include "core/loop/loop.h"
 #include "tests/support/child.h"
 #include "tests/support/postgres.h"
 
@@ -12,6 +14,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -279,14 +285,19 @@ static void a_transaction_with_a_failed_statement_does_not_commit(void **state)
     assert_int_equal(count_things(db), 0);
 }
 
+static void kill_connection(struct fixture *fixture)
+{
+    weir_test_postgres_sql(&fixture->postgres,
+                           "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                           "WHERE application_name = 'things'");
+}
+
 static void a_lost_connection_is_unavailable_once_and_then_back(void **state)
 {
     struct fixture *fixture = *state;
     struct weir_error err;
     assert_int_equal(insert(fixture->db, 1, &err), WEIR_OK);
-    weir_test_postgres_sql(&fixture->postgres,
-                           "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                           "WHERE application_name = 'things'");
+    kill_connection(fixture);
     assert_int_equal(insert(fixture->db, 2, &err), WEIR_UNAVAILABLE);
     assert_int_equal(insert(fixture->db, 2, &err), WEIR_OK);
     assert_int_equal(count_things(fixture->db), 2);
@@ -481,6 +492,72 @@ static void a_time_limit_of_the_user_for_connecting_stands(void **state)
     (void)unsetenv("PGCONNECT_TIMEOUT");
 }
 
+/* ---- a loop that goes on ---- */
+
+struct going_on {
+    struct fixture *fixture;
+    struct weir_loop *loop;
+    int signal; /* readable until it was heard */
+    int heard;
+};
+
+/* Postgres stands still until this is called. */
+static void on_signal(void *owner)
+{
+    struct going_on *on = owner;
+    struct weir_error err;
+    assert_true(weir_db_is_waiting(on->fixture->db));
+    assert_int_equal(DB_RUN(on->fixture->db, Q_all, NULL, &err), WEIR_UNAVAILABLE);
+    on->heard++;
+    weir_loop_unwatch_fd(on->loop, on->signal);
+    weir_test_postgres_go_on(&on->fixture->postgres);
+}
+
+static void go_on_meanwhile(struct going_on *on)
+{
+    weir_loop_watch_fd_meanwhile(on->loop, on->signal, POLLIN, on_signal, on);
+    weir_test_postgres_pause(&on->fixture->postgres);
+}
+
+static void the_loop_goes_on_while_a_statement_or_a_connection_is_waited_for(void **state)
+{
+    struct going_on on = {
+        .fixture = *state, .loop = weir_loop_new(), .signal = eventfd(1, EFD_CLOEXEC)};
+    struct weir_db *db = on.fixture->db;
+    struct weir_error err;
+    WEIR_AUTO_FREE uint8_t *large = weir_calloc(1, 8 << 20); /* more than sockets hold */
+    weir_db_go_on_with(db, on.loop);
+    go_on_meanwhile(&on);
+    assert_int_equal(DB_RUN(db, Q_insert, NULL, &err, DB_I64(1), DB_NULL, DB_NULL, DB_NULL,
+                            DB_BYTES(weir_bytes(large, 8 << 20)), DB_NULL),
+                     WEIR_OK);
+    assert_int_equal(on.heard, 1);
+    weir_db_renew(db);
+    go_on_meanwhile(&on);
+    assert_int_equal(weir_db_begin(db, &err), WEIR_OK);
+    assert_int_equal(on.heard, 2);
+    go_on_meanwhile(&on);
+    assert_int_equal(weir_db_commit(db, &err), WEIR_OK);
+    assert_int_equal(on.heard, 3);
+    assert_false(weir_db_is_waiting(db));
+    weir_db_go_on_with(db, NULL);
+    weir_loop_free(on.loop);
+    close(on.signal);
+}
+
+static void a_connection_that_is_lost_while_the_loop_goes_on_is_unavailable_once(void **state)
+{
+    struct fixture *fixture = *state;
+    struct weir_loop *loop = weir_loop_new();
+    struct weir_error err;
+    weir_db_go_on_with(fixture->db, loop);
+    kill_connection(fixture);
+    assert_int_equal(DB_RUN(fixture->db, Q_all, NULL, &err), WEIR_UNAVAILABLE);
+    assert_int_equal(DB_RUN(fixture->db, Q_all, NULL, &err), WEIR_OK);
+    weir_db_go_on_with(fixture->db, NULL);
+    weir_loop_free(loop);
+}
+
 static void a_password_that_tears_a_url_apart_is_in_no_error(void **state)
 {
     static const char *const TORN[] = {
@@ -529,6 +606,8 @@ int main(void)
         TEST(a_statement_that_waits_for_a_lock_is_unavailable),
         TEST(nobody_has_a_turn_while_one_has_the_only_one),
         TEST(a_time_limit_of_the_user_for_connecting_stands),
+        TEST(the_loop_goes_on_while_a_statement_or_a_connection_is_waited_for),
+        TEST(a_connection_that_is_lost_while_the_loop_goes_on_is_unavailable_once),
         cmocka_unit_test(a_password_that_tears_a_url_apart_is_in_no_error),
     };
 #undef TEST

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 #include <zmq.h>
 
@@ -21,6 +22,7 @@ struct fixture {
     struct weir_loop *loop;
     struct test_clock clock;
     int pipe[2];
+    int signal;          /* readable from the start */
     char seen[SEEN_MAX]; /* who was called, in order */
     size_t seen_count;
     uint64_t timer;
@@ -357,6 +359,93 @@ static void a_stopped_loop_calls_nobody_any_more(void **state)
     assert_string_equal(fixture->seen, "z");
 }
 
+static void read_all(void *owner)
+{
+    const struct fixture *fixture = owner;
+    char bytes[4096];
+    see(owner, 'r');
+    while (read(fixture->pipe[0], bytes, sizeof(bytes)) > 0)
+        continue;
+    weir_loop_unwatch_fd(fixture->loop, fixture->pipe[0]);
+}
+
+static void a_writable_fd_is_called_once_there_is_room(void **state)
+{
+    struct fixture *fixture = *state;
+    static const char BYTES[4096];
+    while (write(fixture->pipe[1], BYTES, sizeof(BYTES)) > 0)
+        continue;
+    weir_loop_watch_fd(fixture->loop, fixture->pipe[1], POLLOUT, on_a, fixture);
+    weir_loop_step(fixture->loop, 0);
+    assert_string_equal(fixture->seen, "");
+    weir_loop_watch_fd(fixture->loop, fixture->pipe[0], POLLIN, read_all, fixture);
+    weir_loop_step(fixture->loop, 0);
+    weir_loop_step(fixture->loop, 0);
+    assert_string_equal(fixture->seen, "ra");
+}
+
+/* ---- waiting inside a callback ---- */
+
+static void end_the_wait(void *owner)
+{
+    const struct fixture *fixture = owner;
+    see(owner, 'm');
+    assert_int_equal(write(fixture->pipe[1], "x", 1), 1);
+    weir_loop_unwatch_fd(fixture->loop, fixture->signal);
+}
+
+static void wait_in_the_middle(void *owner)
+{
+    struct fixture *fixture = owner;
+    see(fixture, '(');
+    assert_true(weir_loop_wait(fixture->loop, fixture->pipe[0], POLLIN, -1));
+    see(fixture, ')');
+}
+
+static void only_what_is_watched_meanwhile_is_called_while_a_callback_waits(void **state)
+{
+    struct fixture *fixture = *state;
+    weir_loop_soon(fixture->loop, wait_in_the_middle, fixture);
+    weir_loop_soon(fixture->loop, on_b, fixture);
+    fixture->signal = eventfd(1, EFD_CLOEXEC);
+    weir_loop_watch_fd(fixture->loop, fixture->signal, POLLIN, on_a, fixture);
+    weir_loop_watch_fd_meanwhile(fixture->loop, fixture->signal, POLLIN, end_the_wait, fixture);
+    weir_loop_step(fixture->loop, 0);
+    assert_string_equal(fixture->seen, "a(m)b");
+    weir_loop_step(fixture->loop, 0); /* it is watched nowhere any more */
+    assert_string_equal(fixture->seen, "a(m)b");
+    close(fixture->signal);
+}
+
+static void wait_in_vain(void *owner)
+{
+    struct fixture *fixture = owner;
+    assert_false(weir_loop_wait(fixture->loop, fixture->pipe[0], POLLIN, 1));
+    see(fixture, 'v');
+}
+
+static void a_wait_in_a_callback_ends_when_its_time_is_over(void **state)
+{
+    struct fixture *fixture = *state;
+    weir_loop_soon(fixture->loop, wait_in_vain, fixture);
+    weir_loop_step(fixture->loop, 0);
+    assert_string_equal(fixture->seen, "v");
+}
+
+static void a_loop_that_is_to_stop_waits_alone(void **state)
+{
+    struct fixture *fixture = *state;
+    fixture->signal = eventfd(1, EFD_CLOEXEC);
+    weir_loop_watch_fd_meanwhile(fixture->loop, fixture->signal, POLLIN, on_a, fixture);
+    weir_loop_stop(fixture->loop);
+    assert_false(weir_loop_wait(fixture->loop, fixture->pipe[0], POLLIN, 1));
+    assert_int_equal(write(fixture->pipe[1], "x", 1), 1);
+    assert_true(weir_loop_wait(fixture->loop, fixture->pipe[0], POLLIN, -1));
+    assert_string_equal(fixture->seen, "");
+    weir_loop_unwatch_fd(fixture->loop, fixture->signal);
+    close(fixture->signal);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -377,6 +466,10 @@ int main(void)
         TEST(a_source_added_in_this_round_waits_for_the_next),
         TEST(a_socket_with_messages_left_is_called_again),
         TEST(a_stopped_loop_calls_nobody_any_more),
+        TEST(a_writable_fd_is_called_once_there_is_room),
+        TEST(only_what_is_watched_meanwhile_is_called_while_a_callback_waits),
+        TEST(a_wait_in_a_callback_ends_when_its_time_is_over),
+        TEST(a_loop_that_is_to_stop_waits_alone),
     };
 #undef TEST
     return cmocka_run_group_tests_name("loop", tests, NULL, NULL);

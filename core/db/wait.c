@@ -1,0 +1,131 @@
+/* Waiting for Postgres, while the loop goes on with what does not need it. */
+#include "core/base/clock.h"
+#include "core/base/memory.h"
+#include "core/db/connection.h"
+#include "core/loop/loop.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FOREVER_MS = -1, CONNECT_MIN_S = 2 /* as libpq has it */ };
+
+/* False: the time is over. A wait that fails is over at once: what is called next finds out why. */
+static bool wait_for(struct weir_db *db, const PGconn *conn, short poll_events, int64_t wait_ms)
+{
+    struct pollfd watched = {.fd = PQsocket(conn), .events = poll_events};
+    bool is_ready;
+    if (watched.fd < 0)
+        return true;
+    db->is_waiting = true;
+    if (db->loop != NULL)
+        is_ready = weir_loop_wait(db->loop, watched.fd, poll_events, wait_ms);
+    else
+        is_ready = poll(&watched, 1, (int)wait_ms) != 0;
+    db->is_waiting = false;
+    return is_ready;
+}
+
+/* ---- results ---- */
+
+/* The server may answer, and stop reading, before it has everything. */
+static void flush(struct weir_db *db)
+{
+    while (PQflush(db->conn) > 0) {
+        (void)wait_for(db, db->conn, POLLIN | POLLOUT, FOREVER_MS);
+        if (PQconsumeInput(db->conn) != 1)
+            return;
+    }
+}
+
+/* Returns the next result; NULL: there is none left. */
+static PGresult *next(struct weir_db *db)
+{
+    while (PQisBusy(db->conn)) {
+        (void)wait_for(db, db->conn, POLLIN, FOREVER_MS);
+        if (PQconsumeInput(db->conn) != 1)
+            break;
+    }
+    return PQgetResult(db->conn);
+}
+
+/* A connection that is lost has a result that says so. */
+PGresult *weir_db_await(struct weir_db *db, int is_sent)
+{
+    PGresult *last = NULL, *result;
+    if (is_sent != 1)
+        return NULL;
+    flush(db);
+    while ((result = next(db)) != NULL) {
+        PQclear(last);
+        last = result;
+    }
+    return last;
+}
+
+/* ---- connecting ---- */
+
+static const char *value_of(const PQconninfoOption *options, const char *keyword)
+{
+    while (options->keyword != NULL && strcmp(options->keyword, keyword) != 0)
+        options++;
+    return options->val != NULL ? options->val : "";
+}
+
+/* Returns how long a connection may take in the making; -1: any time, as libpq has it. */
+static int64_t patience_of(const PQconninfoOption *options)
+{
+    int timeout_s = atoi(value_of(options, "connect_timeout"));
+    return timeout_s <= 0              ? FOREVER_MS
+           : timeout_s < CONNECT_MIN_S ? CONNECT_MIN_S * 1000
+                                       : timeout_s * INT64_C(1000);
+}
+
+/* Makes the connection in pieces. Returns false when the time is over. */
+static bool make(struct weir_db *db, PGconn *conn, int64_t patience_ms)
+{
+    int64_t end_ms = weir_now_ms() + patience_ms, left_ms = patience_ms;
+    PostgresPollingStatusType state = PGRES_POLLING_WRITING;
+    while (PQstatus(conn) != CONNECTION_BAD && state != PGRES_POLLING_OK &&
+           state != PGRES_POLLING_FAILED) {
+        short poll_events = state == PGRES_POLLING_READING ? POLLIN : POLLOUT;
+        if (!wait_for(db, conn, poll_events, left_ms))
+            return false;
+        state = PQconnectPoll(conn);
+        left_ms = patience_ms < 0 ? patience_ms : end_ms - weir_now_ms();
+        left_ms = patience_ms >= 0 && left_ms < 0 ? 0 : left_ms;
+    }
+    return true;
+}
+
+/* Where there are several hosts, libpq alone knows when it is time for the next one. */
+PGconn *weir_db_dial(struct weir_db *db, const char *const *keys, const char *const *values,
+                     bool *ret_in_time)
+{
+    PGconn *conn = db->loop != NULL ? PQconnectStartParams(keys, values, 1) : NULL;
+    PQconninfoOption *options = conn != NULL ? PQconninfo(conn) : NULL;
+    *ret_in_time = true;
+    if (options == NULL || strchr(value_of(options, "host"), ',') != NULL ||
+        strchr(value_of(options, "hostaddr"), ',') != NULL) {
+        PQconninfoFree(options);
+        PQfinish(conn);
+        return PQconnectdbParams(keys, values, 1);
+    }
+    *ret_in_time = make(db, conn, patience_of(options));
+    PQconninfoFree(options);
+    return conn;
+}
+
+/* ---- what goes on ---- */
+
+void weir_db_go_on_with(struct weir_db *db, struct weir_loop *loop)
+{
+    db->loop = loop;
+    if (db->conn != NULL)
+        weir_require(PQsetnonblocking(db->conn, loop != NULL) == 0);
+}
+
+bool weir_db_is_waiting(const struct weir_db *db)
+{
+    return db->is_waiting;
+}
