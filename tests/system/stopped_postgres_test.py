@@ -6,7 +6,7 @@ from pathlib import Path
 
 from weirlab import Lab, Run, assert_clean_audits, await_that, binaries, everyone_may_write, run_tests, starts, stopped, victims
 
-STEP_MS, MORE = 10, 20  # batches that are to come while Postgres stands still
+STEP_MS, MORE = 10, 300  # batches that are to come while Postgres stands still: for longer than any lease lasts
 PIPELINE = """\
 pipeline: {{name: still, mode: replay}}
 datasets:
