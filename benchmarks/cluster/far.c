@@ -2,6 +2,7 @@
 #include "benchmarks/cluster/far.h"
 
 #include "benchmarks/cluster/far_postgres.h"
+#include "benchmarks/cluster/far_times.h"
 #include "benchmarks/rig.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
@@ -23,12 +24,6 @@ enum {
 static const char CONFIG[] = "preprocess:\n"
                              "  operators: [{op: json_fields, fields: [a]}]\n"
                              "  batch: {samples: 1, group: 1, shuffle: none, order: relaxed}\n";
-
-/* Answers that were waited for. */
-struct times {
-    int64_t *ns;
-    size_t count, capacity;
-};
 
 /* A message that is not answered yet. */
 struct asked {
@@ -54,7 +49,7 @@ struct far {
     char digest[WEIR_DIGEST_TEXT_MAX];
     struct consumer consumer[JOBS];
     struct asked worker;
-    struct times times[FAR_MESSAGES];
+    struct far_times times[FAR_MESSAGES];
     uint64_t timer;
     bool has_failed;
     struct weir_error err;
@@ -64,9 +59,7 @@ struct far {
 
 static void note(struct asked *asked)
 {
-    struct times *times = &asked->far->times[asked->message];
-    times->ns = weir_grow(times->ns, times->count, &times->capacity, sizeof(*times->ns));
-    times->ns[times->count++] = weir_now_ns() - asked->sent_ns;
+    far_times_note(&asked->far->times[asked->message], weir_now_ns() - asked->sent_ns);
 }
 
 static void on_answer(void *owner, const struct weir_reply *reply, const struct weir_error *err)
@@ -143,17 +136,14 @@ enum weir_status far_run(struct far *far, size_t commits, struct weir_error *err
     return far->has_failed ? far->err.status : WEIR_OK;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    int64_t first = *(const int64_t *)a, second = *(const int64_t *)b;
-    return (first > second) - (first < second);
-}
-
 int64_t far_p99_ns(const struct far *far, enum far_message message)
 {
-    const struct times *times = &far->times[message];
-    qsort(times->ns, times->count, sizeof(*times->ns), by_size);
-    return times->count > 0 ? times->ns[times->count * 99 / 100] : 0;
+    return far_times_p99_ns(&far->times[message]);
+}
+
+const char *far_conninfo(const struct far *far)
+{
+    return far_postgres_conninfo(far->postgres);
 }
 
 /* ---- life ---- */
@@ -285,7 +275,7 @@ void far_close(struct far *far)
     weir_loop_free(far->loop);
     rig_stop(far->rig);
     for (size_t i = 0; i < FAR_MESSAGES; i++)
-        free(far->times[i].ns);
+        far_times_fini(&far->times[i]);
     free(far->data_dir);
     free(far->set_path);
     free(far);

@@ -20,5 +20,7 @@ void far_close(struct far *far); /* NULL is fine */
 enum weir_status far_run(struct far *far, size_t commits, struct weir_error *err) WEIR_MUST_USE;
 /* Returns the time that 99 of 100 answers took at most. */
 int64_t far_p99_ns(const struct far *far, enum far_message message);
+/* Returns how to reach the Postgres that is far away. */
+const char *far_conninfo(const struct far *far);
 
 #endif

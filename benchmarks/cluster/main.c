@@ -1,6 +1,7 @@
 /* bench_cluster: what leaves a host (C15, C21). */
 #include "benchmarks/cluster/curve.h"
 #include "benchmarks/cluster/far.h"
+#include "benchmarks/cluster/far_storage.h"
 #include "benchmarks/cluster/link.h"
 #include "benchmarks/harness.h"
 
@@ -9,12 +10,13 @@
 
 #include <stdlib.h>
 
-enum { BATCHES = 200, CURVE_BYTES = 128 << 20, COMMITS = 1000 };
+enum { BATCHES = 200, CURVE_BYTES = 128 << 20, COMMITS = 1000, HOLDS = 10000 };
 
 struct cluster_bench {
     struct cluster_link *link;   /* NULL: not asked for yet */
     struct cluster_curve *curve; /* the same */
     struct far *far;             /* the same */
+    struct far_storage *storage; /* the same */
     const char *directory;
     double scale;
     uint64_t batches;
@@ -37,6 +39,7 @@ static void close_cluster(void *state)
     struct cluster_bench *bench = state;
     cluster_link_close(bench->link);
     cluster_curve_close(bench->curve);
+    far_storage_close(bench->storage);
     far_close(bench->far);
     free(bench);
 }
@@ -148,6 +151,35 @@ static enum weir_status answer_workers(void *state, double *ret_rate, struct wei
     return answer(state, FAR_WORKER_BEATS, ret_rate, err);
 }
 
+static enum weir_status prepare_storage(void *state, struct weir_error *err)
+{
+    struct cluster_bench *bench = state;
+    enum weir_status status = prepare_far(state, err);
+    if (status != WEIR_OK || bench->storage != NULL)
+        return status;
+    return far_storage_open(bench->directory, far_conninfo(bench->far), &bench->storage, err);
+}
+
+static enum weir_status answer_of_storage(struct cluster_bench *bench, enum far_question question,
+                                          double *ret_rate, struct weir_error *err)
+{
+    size_t holds = (size_t)(HOLDS * bench->scale) + 1;
+    enum weir_status status = far_storage_run(bench->storage, holds, err);
+    if (status == WEIR_OK)
+        *ret_rate = 1e9 / (double)far_storage_p99_ns(bench->storage, question);
+    return status;
+}
+
+static enum weir_status answer_holds(void *state, double *ret_rate, struct weir_error *err)
+{
+    return answer_of_storage(state, FAR_HOLDS, ret_rate, err);
+}
+
+static enum weir_status answer_locates(void *state, double *ret_rate, struct weir_error *err)
+{
+    return answer_of_storage(state, FAR_LOCATES, ret_rate, err);
+}
+
 static enum weir_status twenty_a_second(void *state, double *ret_rate, struct weir_error *err)
 {
     (void)state;
@@ -156,10 +188,10 @@ static enum weir_status twenty_a_second(void *state, double *ret_rate, struct we
     return WEIR_OK;
 }
 
-#define FAR_FIGURE(name_, ours_)                                                                \
+#define FAR_FIGURE(name_, prepare_, ours_)                                                      \
     {                                                                                           \
         .name = "cluster.far." name_, .against = "50 ms, for 99 of 100 answers", .unit = "1/s", \
-        .bar = 1, .prepare = prepare_far, .ours = (ours_), .theirs = twenty_a_second            \
+        .bar = 1, .prepare = (prepare_), .ours = (ours_), .theirs = twenty_a_second             \
     }
 
 /* Those of the link come last: they leave this network namespace. */
@@ -167,9 +199,11 @@ static const struct bench_figure FIGURES[] = {
     CURVE_FIGURE(64k),
     CURVE_FIGURE(1m),
     CURVE_FIGURE(16m),
-    FAR_FIGURE("commits", answer_commits),
-    FAR_FIGURE("beats", answer_consumers),
-    FAR_FIGURE("workers", answer_workers),
+    FAR_FIGURE("commits", prepare_far, answer_commits),
+    FAR_FIGURE("beats", prepare_far, answer_consumers),
+    FAR_FIGURE("workers", prepare_far, answer_workers),
+    FAR_FIGURE("holds", prepare_storage, answer_holds),
+    FAR_FIGURE("locates", prepare_storage, answer_locates),
     {.name = "cluster.link.batches",
      .against = "plain TCP over the same link of 1 Gbit/s and 1 ms",
      .unit = "MB/s",
