@@ -169,7 +169,7 @@ bool storage_read_later(struct late_reads *reads, struct weir_request *request)
     struct weir_error err;
     size_t id_count, count;
 
-    if (ids.count > READ_IDS_MAX || storage_ready(store, &err) != WEIR_OK ||
+    if (ids.count > READ_IDS_MAX || storage_readable(store, &err) != WEIR_OK ||
         !storage_reads_objects(store, &ids))
         return false;
     if (is_waiting(reads, &request->route))

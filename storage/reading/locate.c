@@ -61,7 +61,7 @@ enum weir_status storage_locate(const struct serving *serving, const struct msg_
     struct answer answer;
     struct answer_files files;
     const struct declaration *declaration;
-    enum weir_status status = storage_ready(serving->store, err);
+    enum weir_status status = storage_readable(serving->store, err);
 
     if (status != WEIR_OK)
         return status;

@@ -269,7 +269,7 @@ enum weir_status storage_locate_chunks(const struct serving *serving,
                                        struct weir_frames *frames, struct weir_error *err)
 {
     struct answer *answer = weir_arena_alloc(arena, sizeof(*answer));
-    enum weir_status status = storage_ready(serving->store, err);
+    enum weir_status status = storage_readable(serving->store, err);
 
     if (status != WEIR_OK)
         return status;

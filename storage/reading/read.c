@@ -153,7 +153,7 @@ static enum weir_status plan(const struct serving *serving, const struct msg_rea
                              struct weir_error *err)
 {
     struct weir_u64s ids = asked->ids;
-    enum weir_status status = storage_ready(serving->store, err);
+    enum weir_status status = storage_readable(serving->store, err);
 
     if (status != WEIR_OK)
         return status;

@@ -1,6 +1,7 @@
 /* The store between its rooms: see store.h. */
 #include "storage/store/store.h"
 
+#include "core/base/memory.h"
 #include "core/db/table_lock.h"
 
 #include <stdlib.h>
@@ -11,9 +12,15 @@ enum weir_status storage_ready(struct store *store, struct weir_error *err)
 {
     if (!store->is_stale)
         return WEIR_OK;
-    if (weir_db_is_waiting(store->db))
-        return weir_fail(err, WEIR_UNAVAILABLE, "the catalog is to be loaded again");
+    weir_require(!weir_db_is_waiting(store->db));
     return store->load(store->owner, err);
+}
+
+enum weir_status storage_readable(struct store *store, struct weir_error *err)
+{
+    enum weir_status status = weir_db_is_waiting(store->db) ? WEIR_OK : storage_ready(store, err);
+
+    return status == WEIR_UNAVAILABLE ? WEIR_OK : status;
 }
 
 /* Without the database, work finds that out itself, and says so. */

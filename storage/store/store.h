@@ -43,6 +43,9 @@ struct store {
 void storage_store_fini(struct store *store);
 /* OK when the catalog can be relied on; loads it again if need be. UNAVAILABLE otherwise. */
 enum weir_status storage_ready(struct store *store, struct weir_error *err) WEIR_MUST_USE;
+/* The same for readers, who can rely on a catalog in doubt for as long as it cannot be loaded: what was not committed
+ * is marked as dead too early, or has ids that nobody knows. */
+enum weir_status storage_readable(struct store *store, struct weir_error *err) WEIR_MUST_USE;
 /* A commit failed: its outcome is unknown. */
 void storage_doubt(struct store *store);
 /* The same, after work that has failed: the next try waits a second. */

@@ -243,6 +243,35 @@ static void samples_come_in_the_order_asked_with_id_label_and_state(void **state
     }
 }
 
+static void what_memory_knows_is_read_while_the_catalog_cannot_be_loaded_again(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct dataset *dataset;
+    struct msg_located located;
+    struct weir_error err;
+    uint64_t ids[2];
+
+    write_text(fixture, "pairs/a", "a0a1a2a3");
+    dataset = declare(fixture, "pairs", "format: binary, record_bytes: 2, import: reference");
+    ids[0] = weir_sample_id(dataset->number, 0, 1);
+    ids[1] = weir_sample_id(dataset->number, 0, 2);
+    ask(fixture, ids, 2);
+    weir_test_postgres_kill(&fixture->postgres);
+    storage_doubt(&fixture->storage->store);
+    assert_int_equal(storage_ready(&fixture->storage->store, &err), WEIR_UNAVAILABLE);
+    ask(fixture, ids, 2);
+    assert_string_equal(told(fixture), "a1 a2");
+    assert_int_equal(storage_locate(&fixture->storage->serving,
+                                    &(struct msg_locate){.ids = {ids, 2}}, fixture->arena, &located,
+                                    &err),
+                     WEIR_OK);
+    assert_int_equal(located.states.at[1], WEIR_SAMPLE_LIVE);
+    weir_test_postgres_resume(&fixture->postgres);
+    assert_int_equal(storage_ready(&fixture->storage->store, &err), WEIR_OK);
+    ask(fixture, ids, 2);
+    assert_string_equal(told(fixture), "a1 a2");
+}
+
 static void a_long_answer_covers_the_first_ids_and_says_so(void **state)
 {
     struct fixture *fixture = *state;
@@ -523,6 +552,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(samples_come_in_the_order_asked_with_id_label_and_state),
+        CASE(what_memory_knows_is_read_while_the_catalog_cannot_be_loaded_again),
         LENDING(samples_come_in_the_order_asked_with_id_label_and_state),
         LENDING(an_answer_keeps_to_what_is_lent_unless_one_sample_is_larger),
         CASE(a_long_answer_covers_the_first_ids_and_says_so),
@@ -534,6 +564,7 @@ int main(void)
         CASE(what_stood_in_a_files_place_for_a_moment_is_not_kept_as_that_file),
         LENDING(a_file_that_changed_gives_no_other_bytes),
         APART(samples_come_in_the_order_asked_with_id_label_and_state),
+        APART(what_memory_knows_is_read_while_the_catalog_cannot_be_loaded_again),
         APART(a_long_answer_covers_the_first_ids_and_says_so),
         APART(more_files_are_read_than_are_kept_open),
         APART(a_file_that_changed_gives_no_other_bytes),
