@@ -326,68 +326,24 @@ static void report_cuts(struct weir_rpc_server *server)
     server->cuts_log_ms = now_ms + CUTS_LOG_MS;
 }
 
-static void drain(void *owner)
-{
-    struct weir_listener *listener = owner;
-    struct weir_rpc_server *server = listener->server;
-    server->draining = true;
-    for (int i = 0; i < DRAIN_BUDGET && !server->closed && !weir_loop_stopping(server->loop); i++) {
-        enum weir_received received = receive(listener);
-        if (received == WEIR_RECEIVED_NOTHING)
-            break;
-        if (received == WEIR_RECEIVED_MALFORMED)
-            turn_away(server, &server->parts->err);
-        else if (!is_copy(listener, &server->parts->route))
-            (void)serve_message(listener);
-        weir_arena_clear(server->arena);
-    }
-    server->draining = false;
-    report_cuts(server);
-    if (server->closed)
-        free_server(server);
-}
+/* ---- serving ---- */
 
-/* ---- while a handler waits ---- */
+static void serve_soon(struct weir_rpc_server *server);
 
-/* Those that came meanwhile, not those that come while one of them waits. */
-static void serve_kept(void *owner)
-{
-    struct weir_rpc_server *server = owner;
-    struct weir_kept_message *message;
-    server->kept_timer = 0;
-    server->draining = true;
-    for (size_t left = server->kept.count;
-         left > 0 && !server->closed && (message = weir_kept_take(&server->kept)) != NULL; left--) {
-        server->parts = &message->parts;
-        if (!is_copy(message->listener, &message->parts.route))
-            (void)serve_message(message->listener);
-        server->parts = &server->own_parts;
-        weir_kept_message_free(message);
-        weir_arena_clear(server->arena);
-    }
-    server->draining = false;
-    if (server->closed)
-        free_server(server);
-}
-
-/* Takes the message at hand. */
+/* Takes the message at hand, which came meanwhile. */
 static void keep(struct weir_rpc_server *server, struct weir_listener *listener)
 {
     server->meanwhile_message->listener = listener;
     if (!weir_kept_add(&server->kept, server->meanwhile_message))
         return;
     server->meanwhile_message = NULL;
-    if (server->kept_timer == 0)
-        server->kept_timer = weir_loop_timer(server->loop, 0, 0, serve_kept, server);
+    serve_soon(server);
 }
 
 /* False: there is none. */
-static bool serve_meanwhile(struct weir_listener *listener)
+static bool serve_next(struct weir_listener *listener)
 {
     struct weir_rpc_server *server = listener->server;
-    if (server->meanwhile_message == NULL)
-        server->meanwhile_message = weir_kept_message_new();
-    server->parts = &server->meanwhile_message->parts;
     enum weir_received received = receive(listener);
     if (received == WEIR_RECEIVED_NOTHING)
         return false;
@@ -399,21 +355,84 @@ static bool serve_meanwhile(struct weir_listener *listener)
     return true;
 }
 
-/* The message that waits stays as it is. */
+/* Serves the oldest message that is kept. False: there is none. */
+static bool serve_kept(struct weir_rpc_server *server)
+{
+    WEIR_AUTO(weir_kept_message) message = weir_kept_take(&server->kept);
+    if (message == NULL)
+        return false;
+    server->parts = &message->parts;
+    if (!is_copy(message->listener, &message->parts.route))
+        (void)serve_message(message->listener);
+    server->parts = &server->own_parts;
+    weir_arena_clear(server->arena);
+    return true;
+}
+
+/* Messages of one peer are handled in the order in which they came: those that are kept are older. */
+static void serve_some(struct weir_rpc_server *server, struct weir_listener *listener)
+{
+    server->draining = true;
+    for (int i = 0; i < DRAIN_BUDGET && !server->closed && !weir_loop_stopping(server->loop) &&
+                    (serve_kept(server) || (listener != NULL && serve_next(listener)));
+         i++)
+        continue;
+    server->draining = false;
+}
+
+static void drain(void *owner)
+{
+    struct weir_listener *listener = owner;
+    struct weir_rpc_server *server = listener->server;
+    serve_some(server, listener);
+    report_cuts(server);
+    if (server->closed)
+        free_server(server);
+}
+
+/* ---- while a handler waits ---- */
+
+static void on_kept(void *owner)
+{
+    struct weir_rpc_server *server = owner;
+    server->kept_timer = 0;
+    serve_some(server, NULL);
+    if (server->closed)
+        free_server(server);
+    else
+        serve_soon(server);
+}
+
+static void serve_soon(struct weir_rpc_server *server)
+{
+    if (server->kept_timer == 0 && server->kept.count > 0)
+        server->kept_timer = weir_loop_timer(server->loop, 0, 0, on_kept, server);
+}
+
+static bool serve_next_meanwhile(struct weir_listener *listener)
+{
+    struct weir_rpc_server *server = listener->server;
+    if (server->meanwhile_message == NULL)
+        server->meanwhile_message = weir_kept_message_new();
+    server->parts = &server->meanwhile_message->parts;
+    return serve_next(listener);
+}
+
+/* The message at hand stays as it is. */
 static void drain_meanwhile(void *owner)
 {
     struct weir_listener *listener = owner;
     struct weir_rpc_server *server = listener->server;
-    struct weir_parts *waiting = server->parts;
+    struct weir_parts *parts = server->parts;
     struct weir_arena *arena = server->arena;
     uint64_t replies = server->replies;
     server->arena = server->meanwhile_arena;
     server->is_meanwhile = true;
-    for (int i = 0; i < DRAIN_BUDGET && serve_meanwhile(listener); i++)
+    for (int i = 0; i < DRAIN_BUDGET && serve_next_meanwhile(listener); i++)
         continue;
     server->is_meanwhile = false;
     server->arena = arena;
-    server->parts = waiting;
+    server->parts = parts;
     server->replies = replies;
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 /* Handlers of `health` wait until a `read` has come; other requests for health come first. */
+struct numbered;
 struct waiting {
     struct fixture *fixture;
     struct weir_rpc_server *server;
@@ -16,7 +17,25 @@ struct waiting {
     uint64_t session; /* of the newest health that is answered */
     int answers;
     bool is_read;
+    struct numbered *late; /* asked for once the wait is over; NULL: none is */
 };
+
+/* A request for `health`, and which one it was for the handler. */
+struct numbered {
+    uint64_t session; /* 0: it is not answered */
+};
+
+static void on_numbered(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct numbered *numbered = owner;
+    assert_null(err);
+    numbered->session = ((const struct msg_health_is *)reply->message)->session;
+}
+
+static void ask_numbered(const struct waiting *waiting, struct numbered *numbered)
+{
+    weir_rpc_call(waiting->peer, MSG_health, NULL, LONG_MS, on_numbered, numbered);
+}
 
 static void see(struct waiting *waiting, char what)
 {
@@ -34,6 +53,8 @@ static void on_waiting_health(void *owner, struct weir_request *request)
     if (!waiting->is_read)
         assert_true(weir_loop_wait(waiting->fixture->loop, waiting->over, POLLIN, LONG_MS));
     see(waiting, ')');
+    if (waiting->late != NULL)
+        ask_numbered(waiting, WEIR_TAKE(waiting->late));
     assert_true(weir_route_is_of_request(&route, &request->route));
     weir_rpc_reply(request->server, &request->route, MSG_health_is, &answer, NULL);
 }
@@ -132,6 +153,22 @@ static void what_has_to_wait_is_handled_afterwards_in_its_order(void **state)
     end(waiting);
 }
 
+static void what_has_waited_is_handled_before_what_comes_later(void **state)
+{
+    struct numbered first = {0}, second = {0}, late = {0};
+    struct waiting *waiting = begin(state);
+    waiting->late = &late;
+    ask_numbered(waiting, &first);
+    ask_numbered(waiting, &second);
+    ask_for(waiting, MSG_read);
+    while (first.session == 0 || second.session == 0 || late.session == 0)
+        weir_loop_step(waiting->fixture->loop, TEST_STEP_MS);
+    assert_int_equal(first.session, 1);
+    assert_int_equal(second.session, 2);
+    assert_int_equal(late.session, 3);
+    end(waiting);
+}
+
 static void a_server_that_closes_drops_what_it_has_kept(void **state)
 {
     struct waiting *waiting = begin(state);
@@ -199,6 +236,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         INPROC(what_needs_nobody_is_answered_while_a_handler_waits),
         INPROC(what_has_to_wait_is_handled_afterwards_in_its_order),
+        INPROC(what_has_waited_is_handled_before_what_comes_later),
         INPROC(a_server_that_closes_drops_what_it_has_kept),
         cmocka_unit_test(one_copy_of_a_request_is_kept),
         cmocka_unit_test(what_is_kept_is_bounded),
