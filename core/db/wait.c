@@ -72,28 +72,31 @@ static const char *value_of(const PQconninfoOption *options, const char *keyword
     return options->val != NULL ? options->val : "";
 }
 
-/* Returns how long a connection may take in the making; -1: any time, as libpq has it. */
-static int64_t patience_of(const PQconninfoOption *options)
+/* Returns when a connection has to be there; -1: at any time, as libpq has it. */
+static int64_t end_of(const PQconninfoOption *options)
 {
-    int timeout_s = atoi(value_of(options, "connect_timeout"));
-    return timeout_s <= 0              ? FOREVER_MS
-           : timeout_s < CONNECT_MIN_S ? CONNECT_MIN_S * 1000
-                                       : timeout_s * INT64_C(1000);
+    int64_t timeout_s = atoi(value_of(options, "connect_timeout"));
+    if (timeout_s <= 0)
+        return FOREVER_MS;
+    return weir_now_ms() + 1000 * (timeout_s < CONNECT_MIN_S ? CONNECT_MIN_S : timeout_s);
 }
 
-/* Makes the connection in pieces. Returns false when the time is over. */
-static bool make(struct weir_db *db, PGconn *conn, int64_t patience_ms)
+static int64_t left_until(int64_t end_ms)
 {
-    int64_t end_ms = weir_now_ms() + patience_ms, left_ms = patience_ms;
+    int64_t now_ms = weir_now_ms();
+    return end_ms == FOREVER_MS ? FOREVER_MS : end_ms > now_ms ? end_ms - now_ms : 0;
+}
+
+/* Makes the connection in pieces. False: the time is over. */
+static bool make(struct weir_db *db, PGconn *conn, int64_t end_ms)
+{
     PostgresPollingStatusType state = PGRES_POLLING_WRITING;
     while (PQstatus(conn) != CONNECTION_BAD && state != PGRES_POLLING_OK &&
            state != PGRES_POLLING_FAILED) {
         short poll_events = state == PGRES_POLLING_READING ? POLLIN : POLLOUT;
-        if (!wait_for(db, conn, poll_events, left_ms))
+        if (!wait_for(db, conn, poll_events, left_until(end_ms)))
             return false;
         state = PQconnectPoll(conn);
-        left_ms = patience_ms < 0 ? patience_ms : end_ms - weir_now_ms();
-        left_ms = patience_ms >= 0 && left_ms < 0 ? 0 : left_ms;
     }
     return true;
 }
@@ -111,7 +114,7 @@ PGconn *weir_db_dial(struct weir_db *db, const char *const *keys, const char *co
         PQfinish(conn);
         return PQconnectdbParams(keys, values, 1);
     }
-    *ret_in_time = make(db, conn, patience_of(options));
+    *ret_in_time = make(db, conn, end_of(options));
     PQconninfoFree(options);
     return conn;
 }
