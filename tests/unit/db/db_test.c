@@ -494,6 +494,8 @@ static void a_time_limit_of_the_user_for_connecting_stands(void **state)
 
 /* ---- a loop that goes on ---- */
 
+#define PATIENCE_S "120" /* for a connection on a busy machine */
+
 struct going_on {
     struct fixture *fixture;
     struct weir_loop *loop;
@@ -532,9 +534,11 @@ static void the_loop_goes_on_while_a_statement_or_a_connection_is_waited_for(voi
                             DB_BYTES(weir_bytes(large, 8 << 20)), DB_NULL),
                      WEIR_OK);
     assert_int_equal(on.heard, 1);
+    (void)setenv("PGCONNECT_TIMEOUT", PATIENCE_S, 1);
     weir_db_renew(db);
     go_on_meanwhile(&on);
     assert_int_equal(weir_db_begin(db, &err), WEIR_OK);
+    (void)unsetenv("PGCONNECT_TIMEOUT");
     assert_int_equal(on.heard, 2);
     go_on_meanwhile(&on);
     assert_int_equal(weir_db_commit(db, &err), WEIR_OK);
@@ -543,6 +547,24 @@ static void the_loop_goes_on_while_a_statement_or_a_connection_is_waited_for(voi
     weir_db_go_on_with(db, NULL);
     weir_loop_free(on.loop);
     close(on.signal);
+}
+
+static void a_connection_that_takes_longer_than_its_time_is_unavailable(void **state)
+{
+    struct fixture *fixture = *state;
+    struct weir_loop *loop = weir_loop_new();
+    struct weir_error err;
+    weir_db_go_on_with(fixture->db, loop);
+    weir_db_renew(fixture->db);
+    weir_test_postgres_pause(&fixture->postgres);
+    assert_int_equal(weir_db_begin(fixture->db, &err), WEIR_UNAVAILABLE);
+    weir_test_postgres_go_on(&fixture->postgres);
+    assert_non_null(strstr(err.text, "no answer within connect_timeout"));
+    (void)setenv("PGCONNECT_TIMEOUT", PATIENCE_S, 1);
+    assert_int_equal(DB_RUN(fixture->db, Q_all, NULL, &err), WEIR_OK);
+    (void)unsetenv("PGCONNECT_TIMEOUT");
+    weir_db_go_on_with(fixture->db, NULL);
+    weir_loop_free(loop);
 }
 
 static void a_connection_that_is_lost_while_the_loop_goes_on_is_unavailable_once(void **state)
@@ -607,6 +629,7 @@ int main(void)
         TEST(nobody_has_a_turn_while_one_has_the_only_one),
         TEST(a_time_limit_of_the_user_for_connecting_stands),
         TEST(the_loop_goes_on_while_a_statement_or_a_connection_is_waited_for),
+        TEST(a_connection_that_takes_longer_than_its_time_is_unavailable),
         TEST(a_connection_that_is_lost_while_the_loop_goes_on_is_unavailable_once),
         cmocka_unit_test(a_password_that_tears_a_url_apart_is_in_no_error),
     };
