@@ -22,7 +22,8 @@ struct weir_db {
     size_t query_count;
     struct weir_prepared *prepared; /* one per query */
     bool in_transaction;
-    struct weir_loop *loop; /* goes on while a statement is waited for; NULL: nothing does */
+    struct weir_db_batch *batch; /* of the transaction; NULL: each statement is waited for */
+    struct weir_loop *loop;      /* goes on while a statement is waited for; NULL: nothing does */
     bool is_waiting;
 };
 
@@ -38,6 +39,10 @@ enum weir_status weir_db_check(struct weir_db *db, const PGresult *result, const
 /* Waits for the last result of what was just sent, as PQexec() does; `is_sent` is what libpq said. The caller's. NULL
  * when there is none. */
 PGresult *weir_db_await(struct weir_db *db, int is_sent) WEIR_MUST_USE;
+/* Has all that was sent be on its way. */
+void weir_db_flush(struct weir_db *db);
+/* Waits for the next result, as PQgetResult() does. The caller's. */
+PGresult *weir_db_next(struct weir_db *db) WEIR_MUST_USE;
 /* PQconnectdbParams() with dbname expanded. `*ret_in_time` false: it took longer than connect_timeout. */
 PGconn *weir_db_dial(struct weir_db *db, const char *const *keys, const char *const *values,
                      bool *ret_in_time) WEIR_MUST_USE;

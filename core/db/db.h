@@ -108,6 +108,10 @@ enum weir_status weir_db_exec(struct weir_db *db, const char *sql,
 /* Transactions do not nest. A rollback never fails; after a failed commit the outcome is unknown
  * unless the status is not UNAVAILABLE: repeat the whole (idempotent) operation. */
 enum weir_status weir_db_begin(struct weir_db *db, struct weir_error *err) WEIR_MUST_USE;
+/* One of statements without rows, all of which are sent before the first is answered: with its commit it takes one
+ * round trip for each 512 of them. What failed is said by a later call, by weir_db_commit() at the latest, in the words
+ * of the statement that did; then nothing of it is there. */
+enum weir_status weir_db_begin_batch(struct weir_db *db, struct weir_error *err) WEIR_MUST_USE;
 enum weir_status weir_db_commit(struct weir_db *db, struct weir_error *err) WEIR_MUST_USE;
 void weir_db_rollback(struct weir_db *db);
 

@@ -29,7 +29,7 @@ static bool wait_for(struct weir_db *db, const PGconn *conn, short poll_events, 
 /* ---- results ---- */
 
 /* The server may answer, and stop reading, before it has everything. */
-static void flush(struct weir_db *db)
+void weir_db_flush(struct weir_db *db)
 {
     while (PQflush(db->conn) > 0) {
         (void)wait_for(db, db->conn, POLLIN | POLLOUT, FOREVER_MS);
@@ -38,8 +38,7 @@ static void flush(struct weir_db *db)
     }
 }
 
-/* Returns the next result; NULL: there is none left. */
-static PGresult *next(struct weir_db *db)
+PGresult *weir_db_next(struct weir_db *db)
 {
     while (PQisBusy(db->conn)) {
         (void)wait_for(db, db->conn, POLLIN, FOREVER_MS);
@@ -55,8 +54,8 @@ PGresult *weir_db_await(struct weir_db *db, int is_sent)
     PGresult *last = NULL, *result;
     if (is_sent != 1)
         return NULL;
-    flush(db);
-    while ((result = next(db)) != NULL) {
+    weir_db_flush(db);
+    while ((result = weir_db_next(db)) != NULL) {
         PQclear(last);
         last = result;
     }

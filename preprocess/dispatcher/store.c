@@ -285,26 +285,30 @@ static enum weir_status end(struct weir_db *db, enum weir_status status, struct 
     return status;
 }
 
-static enum weir_status save_together(struct weir_db *db, const struct dispatcher_image *images,
-                                      size_t count, struct weir_error *err)
+typedef enum weir_status store_image_fn(struct weir_db *db, const struct dispatcher_image *image,
+                                        struct weir_error *err);
+
+/* In one transaction, whose statements are on their way together. */
+static enum weir_status store_together(struct weir_db *db, const struct dispatcher_image *images,
+                                       size_t count, store_image_fn *store, struct weir_error *err)
 {
-    enum weir_status status = weir_db_begin(db, err);
+    enum weir_status status = weir_db_begin_batch(db, err);
     if (status != WEIR_OK)
         return status;
     for (size_t i = 0; i < count && status == WEIR_OK; i++)
-        status = save_record(db, &images[i], err);
+        status = store(db, &images[i], err);
     return end(db, status, err);
 }
 
 /* One job that cannot be stored is not to stop the others. */
-static enum weir_status save_each(struct weir_db *db, struct dispatcher_images *images,
-                                  struct weir_error *err)
+static enum weir_status store_each(struct weir_db *db, struct dispatcher_images *images,
+                                   store_image_fn *store, struct weir_error *err)
 {
     enum weir_status all = WEIR_OK;
     for (size_t i = 0; i < images->count; i++) {
         struct dispatcher_image *image = &images->at[i];
         struct weir_error its;
-        image->status = save_together(db, image, 1, &its);
+        image->status = store_together(db, image, 1, store, &its);
         if (image->status == WEIR_OK)
             continue;
         weir_log(WEIR_LOG_WARN, "job not stored, trying again", "job=%lu reason=\"%s\"",
@@ -315,15 +319,21 @@ static enum weir_status save_each(struct weir_db *db, struct dispatcher_images *
     return all;
 }
 
-enum weir_status preprocess_store_save(struct weir_db *db, struct dispatcher_images *images,
-                                       struct weir_error *err)
+static enum weir_status store_all(struct weir_db *db, struct dispatcher_images *images,
+                                  store_image_fn *store, struct weir_error *err)
 {
-    enum weir_status status = save_together(db, images->at, images->count, err);
+    enum weir_status status = store_together(db, images->at, images->count, store, err);
     if (status != WEIR_OK && status != WEIR_UNAVAILABLE)
-        return save_each(db, images, err);
+        return store_each(db, images, store, err);
     for (size_t i = 0; i < images->count; i++)
         images->at[i].status = status;
     return status;
+}
+
+enum weir_status preprocess_store_save(struct weir_db *db, struct dispatcher_images *images,
+                                       struct weir_error *err)
+{
+    return store_all(db, images, save_record, err);
 }
 
 /* ---- reports ---- */
@@ -375,13 +385,8 @@ static enum weir_status save_costs(struct weir_db *db, const struct dispatcher_i
 static enum weir_status replace_costs(struct weir_db *db, const struct dispatcher_image *image,
                                       struct weir_error *err)
 {
-    enum weir_status status = weir_db_begin(db, err);
-    if (status != WEIR_OK)
-        return status;
-    status = DB_RUN(db, Q_cost_drop, NULL, err, DB_I64(image->number));
-    if (status == WEIR_OK)
-        status = save_costs(db, image, err);
-    return end(db, status, err);
+    enum weir_status status = DB_RUN(db, Q_cost_drop, NULL, err, DB_I64(image->number));
+    return status == WEIR_OK ? save_costs(db, image, err) : status;
 }
 
 static enum weir_status save_failures(struct weir_db *db, const struct dispatcher_image *image,
@@ -414,13 +419,7 @@ static enum weir_status save_report(struct weir_db *db, const struct dispatcher_
 enum weir_status preprocess_store_reports(struct weir_db *db, struct dispatcher_images *images,
                                           struct weir_error *err)
 {
-    enum weir_status status = WEIR_OK;
-    for (size_t i = 0; i < images->count; i++) {
-        if (status == WEIR_OK)
-            status = save_report(db, &images->at[i], err);
-        images->at[i].status = status;
-    }
-    return status;
+    return store_all(db, images, save_report, err);
 }
 
 enum weir_status preprocess_store_fitted(struct weir_db *db, uint64_t number,
@@ -456,6 +455,13 @@ static enum weir_status abandon(struct weir_db *db, const struct dispatcher_imag
     return status == WEIR_OK ? DB_RUN(db, Q_job_abandon, NULL, err, DB_I64(image->number)) : status;
 }
 
+enum weir_status preprocess_store_end(struct weir_db *db, const struct dispatcher_images *images,
+                                      struct weir_error *err)
+{
+    bool is_abandoned = images->count == 1 && images->at[0].is_abandoned;
+    return store_together(db, images->at, images->count, is_abandoned ? abandon : compact, err);
+}
+
 static enum weir_status close_all(struct weir_db *db, const struct dispatcher_images *images,
                                   struct weir_error *err)
 {
@@ -463,15 +469,6 @@ static enum weir_status close_all(struct weir_db *db, const struct dispatcher_im
     for (size_t i = 0; i < images->count && status == WEIR_OK; i++)
         status = compact(db, &images->at[i], err);
     return status;
-}
-
-enum weir_status preprocess_store_end(struct weir_db *db, const struct dispatcher_images *images,
-                                      struct weir_error *err)
-{
-    if (images->count == 1 && images->at[0].is_abandoned)
-        return abandon(db, &images->at[0], err);
-    enum weir_status status = weir_db_begin(db, err);
-    return status == WEIR_OK ? end(db, close_all(db, images, err), err) : status;
 }
 
 static enum weir_status purge(struct weir_db *db, uint64_t upto, struct msg_jobs_purged *ret_purged,

@@ -27,7 +27,7 @@ enum weir_status preprocess_store_add(struct weir_db *db, const char *data_dir,
  * The images say which were. */
 enum weir_status preprocess_store_save(struct weir_db *db, struct dispatcher_images *images,
                                        struct weir_error *err) WEIR_MUST_USE;
-/* Stores what may be a little late; the images say which were. */
+/* The same with what may be a little late. */
 enum weir_status preprocess_store_reports(struct weir_db *db, struct dispatcher_images *images,
                                           struct weir_error *err) WEIR_MUST_USE;
 enum weir_status preprocess_store_token(struct weir_db *db, uint64_t number, const char *token,

@@ -1,0 +1,68 @@
+/* Transactions, statement by statement or as a batch. */
+#include "core/db/batch.h"
+
+#include "core/base/fault.h"
+
+#include <string.h>
+
+enum weir_status weir_db_begin(struct weir_db *db, struct weir_error *err)
+{
+    weir_require(!db->in_transaction);
+    enum weir_status status = weir_db_ensure(db, err);
+    if (status == WEIR_OK)
+        status = weir_db_simple(db, "BEGIN", "begin", err);
+    db->in_transaction = status == WEIR_OK;
+    return status;
+}
+
+/* A transaction in which a statement failed answers COMMIT with a rollback, and calls that a success. */
+static enum weir_status check_commit(struct weir_db *db, PGresult *result, struct weir_error *err)
+{
+    enum weir_status status = weir_db_check(db, result, "commit", err);
+    if (status == WEIR_OK && strcmp(PQcmdStatus(result), "ROLLBACK") == 0)
+        status = weir_fail(err, WEIR_INTERNAL,
+                           "commit: a statement of this transaction had failed before");
+    return status;
+}
+
+static enum weir_status commit(struct weir_db *db, struct weir_error *err)
+{
+    PGresult *result = weir_db_await(db, PQsendQuery(db->conn, "COMMIT"));
+    enum weir_status status = check_commit(db, result, err);
+    PQclear(result);
+    return status;
+}
+
+enum weir_status weir_db_commit(struct weir_db *db, struct weir_error *err)
+{
+    weir_require(db->in_transaction);
+    if (weir_fault("db.commit"))
+        weir_db_drop(db);
+    enum weir_status status = weir_db_ensure(db, err);
+    if (status == WEIR_OK)
+        status = db->batch != NULL ? weir_db_batch_commit(db, err) : commit(db, err);
+    if (status != WEIR_OK && db->batch != NULL)
+        weir_db_rollback(db);
+    if (db->batch != NULL)
+        weir_db_batch_end(db);
+    db->in_transaction = false;
+    if (status == WEIR_OK && weir_fault("db.committed")) {
+        weir_db_drop(db);
+        return weir_fail(err, WEIR_UNAVAILABLE, "commit: fault db.committed");
+    }
+    return status;
+}
+
+void weir_db_rollback(struct weir_db *db)
+{
+    if (!db->in_transaction)
+        return;
+    db->in_transaction = false;
+    if (db->batch != NULL)
+        weir_db_batch_end(db);
+    if (db->conn == NULL)
+        return;
+    /* A connection that cannot even roll back is dropped, and the transaction with it. */
+    if (weir_db_simple(db, "ROLLBACK", "rollback", NULL) != WEIR_OK)
+        weir_db_drop(db);
+}
