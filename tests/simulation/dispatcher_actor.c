@@ -152,8 +152,9 @@ static void on_client_beat(struct dispatcher_actor *actor, size_t from,
 {
     struct msg_client_orders orders = {0};
     struct weir_error err;
-    enum weir_status status = preprocess_job_client_beat(
-        job_of(actor, beat->job), beat, world_now(actor->lab->world), &orders, &err);
+    enum weir_status status =
+        preprocess_job_client_beat(job_of(actor, beat->job), beat,
+                                   world_clock(actor->lab->world, LAB_DISPATCHER), &orders, &err);
     lab_check(actor->lab, status == WEIR_OK, "a beat was refused: %s", err.text);
     struct dispatcher_totals totals = preprocess_job_totals(job_of(actor, beat->job));
     preprocess_totals_show(&totals, &orders);
@@ -247,7 +248,7 @@ static int hear(struct dispatcher_actor *actor, size_t from, const struct msg_wo
 static void on_worker_beat(struct dispatcher_actor *actor, size_t from,
                            const struct msg_worker_beat *beat, struct weir_bytes payload)
 {
-    int64_t now_ms = world_now(actor->lab->world);
+    int64_t now_ms = world_clock(actor->lab->world, LAB_DISPATCHER);
     int slot = hear(actor, from, beat, now_ms);
     struct leasing_job jobs[LAB_JOBS_MAX];
     struct leasing leasing = {.shares = &actor->shares,
@@ -292,7 +293,7 @@ static void on_worker_leave(struct dispatcher_actor *actor, size_t from,
 
 static bool is_drained(const struct dispatcher_actor *actor, const char *name)
 {
-    int64_t now_ms = world_now(actor->lab->world);
+    int64_t now_ms = world_clock(actor->lab->world, LAB_DISPATCHER);
     int slot = preprocess_pool_slot(&actor->pool, name);
     if (slot < 0 || !preprocess_pool_is_heard(&actor->pool, (size_t)slot, now_ms))
         return true;

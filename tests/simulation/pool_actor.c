@@ -47,7 +47,7 @@ static int64_t tick(void *self)
 {
     struct pool_actor *actor = self;
     struct lab *lab = actor->lab;
-    int64_t now_ms = world_now(lab->world), mean_ms = lab->plan.resize_ms;
+    int64_t now_ms = world_clock(lab->world, LAB_POOL), mean_ms = lab->plan.resize_ms;
     if (mean_ms == 0)
         return 1 << 30;
     if (now_ms >= actor->resize_ms) {

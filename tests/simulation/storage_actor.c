@@ -20,7 +20,7 @@ struct storage_actor {
 static void start(void *self)
 {
     struct storage_actor *actor = self;
-    actor->erasure = storage_leases_new(world_now(actor->lab->world));
+    actor->erasure = storage_leases_new(world_clock(actor->lab->world, LAB_STORAGE));
     for (uint64_t epoch = 1; epoch <= actor->epochs; epoch++) {
         uint64_t ids[LAB_SAMPLES_MAX];
         size_t count = 0;
@@ -45,8 +45,8 @@ static void hint_silent_holders(struct storage_actor *actor)
     struct msg_erased hint = {.epoch = storage_leases_epoch(actor->erasure)};
     size_t count;
     do {
-        count =
-            storage_leases_hint(actor->erasure, world_now(lab->world), slots, WEIR_COUNT(slots));
+        count = storage_leases_hint(actor->erasure, world_clock(lab->world, LAB_STORAGE), slots,
+                                    WEIR_COUNT(slots));
         for (size_t i = 0; i < count; i++)
             world_send(lab->world, LAB_STORAGE, actor->route[slots[i]], MSG_erased, &hint,
                        weir_bytes(NULL, 0));
@@ -81,7 +81,8 @@ static int64_t tick(void *self)
     for (uint64_t epoch = 1; epoch <= actor->epochs; epoch++) {
         if (actor->forced[epoch])
             continue;
-        if (storage_leases_force(actor->erasure, epoch, world_now(actor->lab->world)).in_force) {
+        if (storage_leases_force(actor->erasure, epoch, world_clock(actor->lab->world, LAB_STORAGE))
+                .in_force) {
             actor->forced[epoch] = true;
             if (epoch > actor->lab->forced_epoch)
                 actor->lab->forced_epoch = epoch;
@@ -110,8 +111,8 @@ static void answer_hold(struct storage_actor *actor, size_t from, const struct m
 {
     const struct use_request asked = {.session = ask->session, .epoch = ask->epoch};
     struct use_grant grant;
-    if (storage_leases_hold(actor->erasure, &asked, world_now(actor->lab->world), &grant, NULL) !=
-        WEIR_OK)
+    if (storage_leases_hold(actor->erasure, &asked, world_clock(actor->lab->world, LAB_STORAGE),
+                            &grant, NULL) != WEIR_OK)
         return;
     actor->route[grant.slot] = from;
     struct msg_hold_is answer = {.epoch = grant.epoch,

@@ -421,19 +421,20 @@ static void talk_to_workers_and_storage(struct trainer_actor *actor, int64_t now
     }
 }
 
-static bool is_time(const struct trainer_actor *actor, int64_t now)
+static bool is_time(const struct trainer_actor *actor)
 {
     const struct lab_plan *plan = &actor->lab->plan;
-    return actor->is_twin ? actor->lab->twin_awake
-                          : now >= plan->begin_ms[actor->job_number - LAB_JOB];
+    return actor->is_twin
+               ? actor->lab->twin_awake
+               : world_now(actor->lab->world) >= plan->begin_ms[actor->job_number - LAB_JOB];
 }
 
 static int64_t tick(void *self)
 {
     struct trainer_actor *actor = self;
-    int64_t now = world_now(actor->lab->world);
+    int64_t now = world_clock(actor->lab->world, actor->number);
     bool must_return = actor->is_done && !actor->job->finished;
-    if (must_return || (actor->is_asleep && is_time(actor, now))) {
+    if (must_return || (actor->is_asleep && is_time(actor))) {
         actor->is_asleep = actor->is_idle = false;
         actor->is_done = false;
         reopen(actor, UINT64_MAX);
@@ -533,7 +534,8 @@ static void on_reply(struct trainer_actor *actor, enum weir_message type, const 
     } else if (type == MSG_client_committed) {
         on_committed(actor, (uint64_t)stamp.value, message);
     } else if (type == MSG_hold_is && stamp.value == actor->hold_sent_ms) {
-        if (world_now(actor->lab->world) - actor->hold_sent_ms <= DELIVERY_ANSWER_MS)
+        if (world_clock(actor->lab->world, actor->number) - actor->hold_sent_ms <=
+            DELIVERY_ANSWER_MS)
             trainer_delivery_held(actor->delivery, actor->hold_sent_ms, message);
         actor->hold_sent_ms = 0;
         sweep(actor);

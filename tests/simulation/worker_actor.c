@@ -42,7 +42,7 @@ struct worker_actor {
 static void start(void *self)
 {
     struct worker_actor *actor = self;
-    int64_t now = world_now(actor->lab->world);
+    int64_t now = world_clock(actor->lab->world, actor->number);
     preprocess_flow_init(&actor->flow, weir_rng_next(world_rng(actor->lab->world)) | 1);
     preprocess_window_init(&actor->window, actor->lab->plan.shared_bytes, free);
     actor->beat = actor->hold = (struct asking){.due_ms = now};
@@ -75,7 +75,7 @@ static void stop(void *self)
 static void send_stamped(struct worker_actor *actor, size_t to, enum weir_message type,
                          const void *message)
 {
-    int64_t now = world_now(actor->lab->world);
+    int64_t now = world_clock(actor->lab->world, actor->number);
     world_send(actor->lab->world, actor->number, to, type, message, lab_stamp(&now));
 }
 
@@ -302,7 +302,7 @@ static void send_batches(struct worker_actor *actor, int64_t now)
 static int64_t tick(void *self)
 {
     struct worker_actor *actor = self;
-    int64_t now = world_now(actor->lab->world);
+    int64_t now = world_clock(actor->lab->world, actor->number);
     preprocess_flow_expire(&actor->flow, now);
     struct worker_make what;
     send_batches(actor, now);
@@ -353,7 +353,8 @@ static void receive(void *self, size_t from, enum weir_message type, const void 
     } else if (type == MSG_erased) {
         preprocess_flow_hint(&actor->flow, ((const struct msg_erased *)message)->epoch);
     } else if (type == MSG_credit) {
-        int consumer = preprocess_flow_credit(&actor->flow, message, world_now(actor->lab->world));
+        int consumer = preprocess_flow_credit(&actor->flow, message,
+                                              world_clock(actor->lab->world, actor->number));
         if (consumer >= 0)
             actor->route[consumer] = from;
     }

@@ -9,6 +9,8 @@
 
 enum { LIFE_SHIFT = 8 }; /* a route is life << 8 | actor */
 
+#define UPTIME_MAX_MS (INT64_C(1) << 36) /* two years */
+
 enum event_kind { EVENT_MESSAGE, EVENT_TICK, EVENT_START };
 
 struct event {
@@ -26,6 +28,10 @@ struct slot {
     uint64_t life;
     bool alive;
     int64_t frozen_until_ms;
+    struct {
+        int64_t begun_ms, began_at_ms; /* what it showed when this life began, and when that was */
+        int64_t off;                   /* thousandths */
+    } clock;
     uint64_t tick_order; /* the tick that counts; others still in the heap are stale */
 };
 
@@ -108,11 +114,20 @@ void world_free(struct world *world)
     free(world);
 }
 
+static void set_clock(struct world *world, struct slot *slot)
+{
+    slot->clock.began_at_ms = world->now_ms;
+    slot->clock.begun_ms = 1 + (int64_t)weir_rng_below(&world->rng, UPTIME_MAX_MS);
+    slot->clock.off =
+        (int64_t)weir_rng_below(&world->rng, 2 * WORLD_CLOCK_OFF + 1) - WORLD_CLOCK_OFF;
+}
+
 static void start(struct world *world, size_t actor)
 {
     struct slot *slot = &world->slots[actor];
     slot->alive = true;
     slot->life++;
+    set_clock(world, slot);
     slot->actor.start(slot->actor.self);
     world_wake(world, actor);
 }
@@ -128,6 +143,13 @@ size_t world_add(struct world *world, const struct world_actor *actor)
 int64_t world_now(const struct world *world)
 {
     return world->now_ms;
+}
+
+int64_t world_clock(const struct world *world, size_t actor)
+{
+    const struct slot *slot = &world->slots[actor];
+    int64_t passed_ms = world->now_ms - slot->clock.began_at_ms;
+    return slot->clock.begun_ms + passed_ms + passed_ms * slot->clock.off / 1000;
 }
 
 struct weir_rng *world_rng(struct world *world)

@@ -1,6 +1,6 @@
-/* A world with its own clock and a bad network, all from one seed: events in time order, messages that are lost,
- * doubled, delayed and overtaken, actors that die and come back without their memory. Messages pass through the real
- * codecs. Nothing here knows what the actors do. */
+/* A world with its own time and a bad network, all from one seed: events in time order, messages that are lost,
+ * doubled, delayed and overtaken, actors that die and come back without their memory, and each with a clock of its own.
+ * Messages pass through the real codecs. Nothing here knows what the actors do. */
 #ifndef WEIR_TESTS_SIMULATION_WORLD_H
 #define WEIR_TESTS_SIMULATION_WORLD_H
 
@@ -8,11 +8,15 @@
 #include "core/base/rng.h"
 #include "core/wire/wire.h"
 
-enum { WORLD_ACTORS_MAX = 24 };
+enum {
+    WORLD_ACTORS_MAX = 24,
+    WORLD_CLOCK_OFF =
+        45, /* storage's margin is a tenth, between two of them (storage/reading/use_leases.h) */
+};
 
 struct world;
 
-/* An actor as the world sees it. All functions run at world_now(). */
+/* An actor as the world sees it. All functions run at world_now(), which it cannot know: see world_clock(). */
 struct world_actor {
     const char *name;
     void *self;
@@ -36,6 +40,9 @@ void world_free(struct world *world);
 /* Actors are numbered in the order they are added; they start at once. */
 size_t world_add(struct world *world, const struct world_actor *actor);
 int64_t world_now(const struct world *world);
+/* Returns the time by the actor's own clock. Each life has another one, as after a boot of its host: it began at any
+ * time, and goes too fast or too slow by up to WORLD_CLOCK_OFF thousandths. */
+int64_t world_clock(const struct world *world, size_t actor);
 struct weir_rng *world_rng(struct world *world);
 bool world_alive(const struct world *world, size_t actor);
 
