@@ -113,14 +113,27 @@ static bool may_have(const struct dispatcher_choice *choice, uint64_t group)
 static struct its_choice choice_of(const struct dispatcher_job *job, uint32_t rank,
                                    const struct dispatcher_visit *visit, int64_t now_ms)
 {
-    uint64_t made = job->production != NULL ? job->production->ends : 0;
     return (struct its_choice){
-        .choice = {.has = may_have, .end = visit->only_own ? made : DISPATCHER_NO_GROUP},
+        .choice = {.has = may_have},
         .production = job->fitting ? NULL : job->production,
         .rank = rank,
         .visit = visit,
         .now_ms = now_ms,
     };
+}
+
+/* The lowest open group of a rank among those that the visitor makes for others. */
+static uint64_t lowest_own(const struct dispatcher_rank_state *rank, const struct its_choice *its)
+{
+    const struct production_maker like = {
+        .rank = its->rank, .worker = its->visit->worker, .session = its->visit->session};
+    const struct production_maker *own = NULL;
+    uint64_t lowest = DISPATCHER_NO_GROUP;
+    while ((own = preprocess_production_own(its->production, own, &like, its->now_ms)) != NULL) {
+        if (own->group < lowest && preprocess_rank_is_open(rank, own->group))
+            lowest = own->group;
+    }
+    return lowest;
 }
 
 uint32_t preprocess_job_visit(struct dispatcher_job *job, const struct dispatcher_visit *visit,
@@ -165,7 +178,8 @@ bool preprocess_job_grant(struct dispatcher_job *job, const struct dispatcher_vi
         if (!preprocess_rank_listens(rank, now_ms))
             continue;
         struct its_choice its = choice_of(job, i, visit, now_ms);
-        uint64_t group = preprocess_rank_open(rank, &its.choice);
+        uint64_t group =
+            visit->only_own ? lowest_own(rank, &its) : preprocess_rank_open(rank, &its.choice);
         if (group < lowest) {
             lowest = group;
             best = rank;

@@ -51,20 +51,47 @@ void preprocess_production_note(struct production *production, const struct prod
     struct production_maker *its = &production->makers[place_of(maker->rank, maker->group)];
     bool is_known = its->group == maker->group && its->rank == maker->rank &&
                     its->worker == maker->worker && its->session == maker->session;
-    if (!is_known)
-        *its = *maker;
-    if (maker->group >= production->ends)
-        production->ends = maker->group + 1;
+    if (is_known)
+        return;
+    if (its->session != 0)
+        LIST_REMOVE(its, in_bucket);
+    *its = *maker;
+    LIST_INSERT_HEAD(&production->buckets[its->worker % PRODUCTION_BUCKETS], its, in_bucket);
+}
+
+static bool is_shared(const struct production *production)
+{
+    return production != NULL && production->jobs > 1;
+}
+
+static bool is_lately(const struct production_maker *maker, int64_t now_ms)
+{
+    return now_ms - maker->leased_ms < PRODUCTION_KNOWN_MS;
 }
 
 const struct production_maker *preprocess_production_maker(const struct production *production,
                                                            uint32_t rank, uint64_t group,
                                                            int64_t now_ms)
 {
-    if (production == NULL || production->jobs < 2)
+    if (!is_shared(production))
         return NULL;
     const struct production_maker *maker = &production->makers[place_of(rank, group)];
-    bool is_its = maker->session != 0 && maker->group == group && maker->rank == rank &&
-                  now_ms - maker->leased_ms < PRODUCTION_KNOWN_MS;
-    return is_its ? maker : NULL;
+    bool is_its = maker->session != 0 && maker->group == group && maker->rank == rank;
+    return is_its && is_lately(maker, now_ms) ? maker : NULL;
+}
+
+const struct production_maker *preprocess_production_own(const struct production *production,
+                                                         const struct production_maker *after,
+                                                         const struct production_maker *like,
+                                                         int64_t now_ms)
+{
+    if (!is_shared(production))
+        return NULL;
+    const struct production_maker *maker =
+        after != NULL ? LIST_NEXT(after, in_bucket)
+                      : LIST_FIRST(&production->buckets[like->worker % PRODUCTION_BUCKETS]);
+    while (maker != NULL && (maker->worker != like->worker || maker->session != like->session ||
+                             maker->rank != like->rank || !is_lately(maker, now_ms)))
+        maker = LIST_NEXT(maker, in_bucket);
+    return maker;
 }

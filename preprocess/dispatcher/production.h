@@ -8,10 +8,12 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 enum {
-    PRODUCTION_WINDOW = 512,    /* groups, over all ranks, whose makers are known … */
-    PRODUCTION_KNOWN_MS = 30000 /* … since they took it up: a worker keeps batches for a while */
+    PRODUCTION_WINDOW = 512,     /* groups, over all ranks, whose makers are known … */
+    PRODUCTION_KNOWN_MS = 30000, /* … since they took it up: a worker keeps batches for a while */
+    PRODUCTION_BUCKETS = 256     /* as many as a crew has workers */
 };
 
 struct production_maker {
@@ -20,13 +22,16 @@ struct production_maker {
     uint32_t worker;   /* its slot */
     uint64_t session;  /* 0: there is none */
     int64_t leased_ms; /* first: nobody waits for ever for one that it cannot be leased to */
+    LIST_ENTRY(production_maker) in_bucket; /* private to the production */
 };
 
+LIST_HEAD(production_bucket, production_maker);
+
 struct production {
-    uint64_t key;  /* preprocess_plan_production() */
-    size_t jobs;   /* that are of it */
-    uint64_t ends; /* no later group has a maker: number plus one */
+    uint64_t key; /* preprocess_plan_production() */
+    size_t jobs;  /* that are of it */
     struct production_maker makers[PRODUCTION_WINDOW];
+    struct production_bucket buckets[PRODUCTION_BUCKETS]; /* the same, by worker */
 };
 
 /* Zeroed is empty. */
@@ -48,5 +53,11 @@ void preprocess_production_note(struct production *production,
 const struct production_maker *preprocess_production_maker(const struct production *production,
                                                            uint32_t rank, uint64_t group,
                                                            int64_t now_ms);
+/* Returns the next group, in no order, that is made by the worker and session and for the rank of `like`, `after` one
+ * (NULL: the first); NULL: there is none. Costs as much as the worker makes, however many others there are. */
+const struct production_maker *preprocess_production_own(const struct production *production,
+                                                         const struct production_maker *after,
+                                                         const struct production_maker *like,
+                                                         int64_t now_ms);
 
 #endif

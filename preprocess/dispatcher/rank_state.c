@@ -365,13 +365,17 @@ static bool is_free(const struct dispatcher_rank_state *rank, uint64_t number)
     return number >= rank->touched_end || (!group->here && group->state == DISPATCHER_GROUP_OPEN);
 }
 
+bool preprocess_rank_is_open(const struct dispatcher_rank_state *rank, uint64_t number)
+{
+    return number >= rank->first_group && leasable(rank, number) == number && is_free(rank, number);
+}
+
 uint64_t preprocess_rank_open(struct dispatcher_rank_state *rank,
                               const struct dispatcher_choice *choice)
 {
     while (!is_free(rank, rank->open_from))
         rank->open_from++;
-    for (uint64_t group = rank->open_from; group < choice->end && leasable(rank, group) == group;
-         group++) {
+    for (uint64_t group = rank->open_from; leasable(rank, group) == group; group++) {
         if (is_free(rank, group) && choice->has(choice, group))
             return group;
     }

@@ -64,7 +64,6 @@ struct dispatcher_visit {
 /* A choice among the groups of a rank. */
 struct dispatcher_choice {
     bool (*has)(const struct dispatcher_choice *choice, uint64_t group);
-    uint64_t end; /* none from here on is in it */
 };
 
 /* Bytes in flight, as the consumer has decided (trainer_client/buffering.h). */
@@ -137,6 +136,8 @@ void preprocess_rank_expire(struct dispatcher_rank_state *rank, int64_t now_ms);
 uint64_t preprocess_rank_lacking(struct dispatcher_rank_state *rank);
 uint64_t preprocess_rank_open(struct dispatcher_rank_state *rank,
                               const struct dispatcher_choice *choice);
+/* True when the group may be leased now. */
+bool preprocess_rank_is_open(const struct dispatcher_rank_state *rank, uint64_t group);
 /* Leases an open group to the visitor. */
 void preprocess_rank_lease(struct dispatcher_rank_state *rank, uint64_t group,
                            const struct dispatcher_visit *visit, uint64_t fence, int64_t now_ms);

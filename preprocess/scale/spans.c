@@ -1,9 +1,11 @@
 /* See spans.h. */
 #include "preprocess/scale/spans.h"
 
+#include "core/base/bisect.h"
 #include "core/base/memory.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void preprocess_spans_fini(struct spans *spans)
 {
@@ -50,16 +52,19 @@ static bool goes_on(const struct spans_counters *before, const struct spans_coun
 
 /* ---- beats ---- */
 
+/* Makers are in the order of their sessions: a crew of hundreds beats a few times a second, for each of its jobs. */
 static struct spans_maker *maker_of(struct spans *spans, uint64_t session)
 {
-    for (size_t i = 0; i < spans->maker_count; i++) {
-        if (spans->makers[i].newest.session == session)
-            return &spans->makers[i];
-    }
+    size_t low = 0, high = spans->maker_count;
+    WEIR_BISECT(low, high, at, spans->makers[at].newest.session < session);
+    if (low < spans->maker_count && spans->makers[low].newest.session == session)
+        return &spans->makers[low];
     spans->makers = weir_grow(spans->makers, spans->maker_count, &spans->maker_capacity,
                               sizeof(*spans->makers));
-    spans->makers[spans->maker_count] = (struct spans_maker){0};
-    return &spans->makers[spans->maker_count++];
+    struct spans_maker *maker = &spans->makers[low];
+    memmove(maker + 1, maker, (spans->maker_count++ - low) * sizeof(*maker));
+    *maker = (struct spans_maker){0}; /* until its counters are noted */
+    return maker;
 }
 
 /* Before the span begins, its beginning moves along. */

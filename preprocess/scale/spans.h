@@ -54,8 +54,8 @@ struct spans_workers {
 struct spans {
     int64_t begun_ms;
     struct spans_workers workers;
-    uint32_t thrown; /* since the newest report */
-    struct spans_maker *makers;
+    uint32_t thrown;            /* since the newest report */
+    struct spans_maker *makers; /* by session, ascending */
     size_t maker_count, maker_capacity;
     struct spans_taker *takers; /* by rank */
     size_t taker_count, taker_capacity;
