@@ -3,6 +3,7 @@
 #include "benchmarks/cluster/far.h"
 #include "benchmarks/cluster/far_storage.h"
 #include "benchmarks/cluster/link.h"
+#include "benchmarks/cluster/trips.h"
 #include "benchmarks/harness.h"
 
 #include "core/base/clock.h"
@@ -180,6 +181,24 @@ static enum weir_status answer_locates(void *state, double *ret_rate, struct wei
     return answer_of_storage(state, FAR_LOCATES, ret_rate, err);
 }
 
+static enum weir_status make_trips(void *state, double *ret_rate, struct weir_error *err)
+{
+    struct cluster_bench *bench = state;
+    double trips = 0;
+    enum weir_status status = trips_count(bench->directory, far_conninfo(bench->far), &trips, err);
+    if (status == WEIR_OK)
+        *ret_rate = 1 / trips;
+    return status;
+}
+
+static enum weir_status twelve(void *state, double *ret_rate, struct weir_error *err)
+{
+    (void)state;
+    (void)err;
+    *ret_rate = 1.0 / 12;
+    return WEIR_OK;
+}
+
 static enum weir_status twenty_a_second(void *state, double *ret_rate, struct weir_error *err)
 {
     (void)state;
@@ -204,6 +223,14 @@ static const struct bench_figure FIGURES[] = {
     FAR_FIGURE("workers", prepare_far, answer_workers),
     FAR_FIGURE("holds", prepare_storage, answer_holds),
     FAR_FIGURE("locates", prepare_storage, answer_locates),
+    {.name = "cluster.far.trips",
+     .against = "12 round trips to Postgres, from a trigger to its model",
+     .unit = "1/trips",
+     .bar = 1,
+     .runs_max = 1,
+     .prepare = prepare_far,
+     .ours = make_trips,
+     .theirs = twelve},
     {.name = "cluster.link.batches",
      .against = "plain TCP over the same link of 1 Gbit/s and 1 ms",
      .unit = "MB/s",
