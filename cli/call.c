@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS_MAX = 2, SHOWN_MAX = 60, COMMANDS_MAX = 64, OPTIONS_MAX = 24 };
+enum { WORDS_MAX = 2, SHOWN_MAX = 60, COMMANDS_MAX = 80, OPTIONS_MAX = 24 };
 
 /* ---- words ---- */
 

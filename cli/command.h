@@ -55,6 +55,7 @@ struct cli_options {
     const char *with;
     const char *file; /* to write; or a folder */
     bool check;
+    bool cells;
     const char *tenant;
     const char *since;
     bool verify;

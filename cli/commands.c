@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 
 #include "cli/arguments.h"
+#include "cli/compare.h"
 #include "cli/config.h"
 #include "cli/contexts.h"
 #include "cli/erase_each.h"
@@ -217,6 +218,19 @@ static const struct weir_option SUBMIT_OPTIONS[] = {
     WEIR_OPTION_END,
 };
 
+static const struct weir_option COMPARE_OPTIONS[] = {
+    {"check", NULL,
+     "only say what is wrong with the grid and the pipelines that come of it; exit code 2 when anything is; needs no "
+     "platform",
+     OPTION(check)},
+    WEIR_OPTION_END,
+};
+
+static const struct weir_option COMPARISON_OPTIONS[] = {
+    {"cells", NULL, "every cell, too: its quality, cost and pipeline", OPTION(cells)},
+    WEIR_OPTION_END,
+};
+
 static const struct weir_option APPLY_OPTIONS[] = {
     {"dry-run", NULL, "show the differences, and when each would take effect; changes nothing",
      OPTION(dry_run)},
@@ -306,6 +320,25 @@ static const struct cli_command COMMANDS[] = {
      .example = "weir apply config/pipelines/quickstart.yaml --dry-run",
      .options = APPLY_OPTIONS, .topic = "apply", .arguments = cli_arguments_submit, .follow = cli_follow_apply,
      .render = cli_render_apply},
+    {.words = "compare", .operands = "GRID", .operands_min = 1, .operands_max = 1,
+     .summary = "run each cell of a grid of triggers, selections, trainings and seeds as a pipeline, and say which policy "
+                "is worth its cost; interrupted, or with more cells, it goes on with what is missing; exit code 1 when a "
+                "cell has failed",
+     .example = "weir compare config/grids/quickstart.yaml",
+     .options = COMPARE_OPTIONS, .answer = cli_answer_compare, .render = cli_render_comparison,
+     .exit_code = cli_exit_of_compare},
+    {.words = "comparisons", .summary = "grids that were handed in, and how far they are",
+     .example = "weir comparisons",
+     .topic = "comparisons", .render = cli_render_comparisons},
+    {.words = "comparison remove", .operands = "NAME", .operands_min = 1, .operands_max = 1,
+     .summary = "begin no further cell, and remove the pipelines of all cells; their results stay",
+     .example = "weir comparison remove quickstart",
+     .topic = "comparison_remove", .arguments = cli_arguments_comparison, .render = cli_render_comparison_removed},
+    {.words = "comparison", .operands = "[NAME]", .operands_max = 1,
+     .summary = "what came of a comparison (default: the newest): quality and cost of each policy",
+     .example = "weir comparison quickstart --cells",
+     .options = COMPARISON_OPTIONS, .topic = "comparison", .arguments = cli_arguments_comparison,
+     .follow = cli_follow_comparison, .render = cli_render_comparison},
     {.words = "list", .summary = "every pipeline and its state",
      .example = "weir list",
      .topic = "list", .render = cli_render_list},

@@ -13,6 +13,8 @@ struct cli_place {
         endpoint; /* of the orchestrator: its socket here, or tcp://HOST:PORT in place of the pass's */
     const char *key; /* file of the pass */
 
+    bool works; /* a platform that is started for the command goes on with pipelines */
+
     /* As found. */
     bool is_elsewhere;     /* then there is no data directory */
     struct weir_pass pass; /* elsewhere */

@@ -20,6 +20,8 @@ cli_render_fn cli_render_select, cli_render_predict, cli_render_evaluate, cli_re
     cli_render_plan_verify, cli_render_cache, cli_render_cache_dropped, cli_render_materialized,
     cli_render_exports, cli_render_export_dropped;
 
+cli_render_fn cli_render_comparison, cli_render_comparisons, cli_render_comparison_removed;
+
 cli_render_fn cli_render_keys, cli_render_key_made, cli_render_key_allowed, cli_render_key_revoked,
     cli_render_audit;
 

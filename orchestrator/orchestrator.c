@@ -109,6 +109,8 @@ static void furnish(struct orchestrator *orch, const struct orchestrator_options
         .budgets = options->budgets,
         .are_held = options->hold,
     };
+    orch->comparisons =
+        (struct comparisons){.context = &orch->context, .pipelines = &orch->pipelines};
     orch->exports = (struct exports){
         .context = &orch->context, .runs = &orch->runs, .pipelines = &orch->pipelines};
     orch->topics = (struct topics){
@@ -116,6 +118,7 @@ static void furnish(struct orchestrator *orch, const struct orchestrator_options
         .runs = &orch->runs,
         .evaluators = &orch->evaluators,
         .pipelines = &orch->pipelines,
+        .comparisons = &orch->comparisons,
         .exports = &orch->exports,
         .started_ms = weir_now_ms(),
     };
@@ -201,6 +204,8 @@ enum weir_status orchestrator_open(struct weir_loop *loop,
         status = orchestrator_runs_sweep(&orch->runs, err);
     if (status == WEIR_OK)
         status = orchestrator_pipelines_load(&orch->pipelines, err);
+    if (status == WEIR_OK)
+        status = orchestrator_comparisons_load(&orch->comparisons, err);
     if (status == WEIR_OK && !options->hold)
         status = orchestrator_exports_load(&orch->exports, err);
     if (status == WEIR_OK)
@@ -225,6 +230,7 @@ void orchestrator_close(struct orchestrator *orch)
     orchestrator_webhooks_close(orch->webhooks);
     orchestrator_erasures_free(orch->erasures);
     orchestrator_exports_free(&orch->exports);
+    orchestrator_comparisons_free(&orch->comparisons);
     orchestrator_pipelines_free(&orch->pipelines);
     orchestrator_runs_free(&orch->runs);
     orchestrator_arbiter_free(orch->runs.arbiter);

@@ -4,6 +4,7 @@
 #ifndef ORCHESTRATOR_ORCHESTRATOR_H
 #define ORCHESTRATOR_ORCHESTRATOR_H
 
+#include "orchestrator/comparing/comparisons.h"
 #include "orchestrator/context/context.h"
 #include "orchestrator/exports/exports.h"
 #include "orchestrator/pool/pool.h"
@@ -41,6 +42,7 @@ struct orchestrator {
     struct runs runs;
     struct evaluators evaluators;
     struct pipelines pipelines;
+    struct comparisons comparisons;
     struct exports exports;
     struct erasures *erasures;
     struct webhooks *webhooks;

@@ -68,6 +68,18 @@ enum weir_status orchestrator_pipeline_run(struct pipelines *pipelines,
                                            struct pipeline **ret_pipeline,
                                            struct weir_error *err) WEIR_MUST_USE;
 
+/* Inside a transaction: a row for the same file under the same name, of the next generation. */
+enum weir_status orchestrator_pipeline_add_row(struct pipelines *pipelines,
+                                               const struct pipeline_file *file,
+                                               const struct orchestrator_config *config,
+                                               int64_t *ret_id,
+                                               struct weir_error *err) WEIR_MUST_USE;
+/* In memory as that row has it, the first of them, and begun unless the orchestrator holds. Takes `config` over. */
+enum weir_status orchestrator_pipeline_begin_new(struct pipelines *pipelines, int64_t id,
+                                                 const struct pipeline_file *file,
+                                                 struct orchestrator_config *config,
+                                                 struct weir_error *err) WEIR_MUST_USE;
+
 /* Orders of people; each may be repeated. UNSUPPORTED, with what to do instead, where the state does not allow it. */
 enum weir_status orchestrator_pipeline_pause(struct pipeline *pipeline,
                                              struct weir_error *err) WEIR_MUST_USE;
@@ -90,6 +102,7 @@ enum weir_status orchestrator_pipeline_rerun_with(struct pipeline *pipeline, con
 enum weir_status orchestrator_pipeline_apply(struct pipeline *pipeline, const char *file,
                                              struct weir_bytes text,
                                              struct weir_error *err) WEIR_MUST_USE;
+bool orchestrator_pipeline_wants_removal(const struct pipeline *pipeline);
 /* The order that waits: "pause", "apply", "remove", "rerun" or "". */
 const char *orchestrator_pipeline_order(const struct pipeline *pipeline);
 /* Writes the name of a trigger's model to the caller's memory. */

@@ -129,19 +129,7 @@ enum weir_status orchestrator_pipeline_drop_runs(const struct pipeline *pipeline
 bool orchestrator_pipeline_is_through(const struct pipeline *pipeline);
 /* True while an erasure works on models, so that no trigger begins and no model is dropped. */
 bool orchestrator_pipeline_erasure_claims(const struct pipeline *pipeline);
-bool orchestrator_pipeline_wants_removal(const struct pipeline *pipeline);
 enum pending_order orchestrator_pipeline_order_from_name(const char *name);
-/* Inside a transaction: a row for the same file under the same name, of the next generation. */
-enum weir_status orchestrator_pipeline_add_row(struct pipelines *pipelines,
-                                               const struct pipeline_file *file,
-                                               const struct orchestrator_config *config,
-                                               int64_t *ret_id,
-                                               struct weir_error *err) WEIR_MUST_USE;
-/* In memory as that row has it, the first of them, and begun unless the orchestrator holds. Takes `config` over. */
-enum weir_status orchestrator_pipeline_begin_new(struct pipelines *pipelines, int64_t id,
-                                                 const struct pipeline_file *file,
-                                                 struct orchestrator_config *config,
-                                                 struct weir_error *err) WEIR_MUST_USE;
 /* In memory from now on; takes `config` over. */
 struct pipeline *orchestrator_pipeline_keep(struct pipelines *pipelines, int64_t id,
                                             const char *file, struct weir_bytes text,

@@ -1,5 +1,6 @@
 /* Pipelines that a key of a tenant may see and name, which a key of the same tenant has submitted, and what is theirs.
  * A thing of another tenant is answered as one that is not there. */
+#include "orchestrator/comparing/grid.h"
 #include "orchestrator/config/parse.h"
 #include "orchestrator/models/store.h"
 #include "orchestrator/topics/topic.h"
@@ -121,6 +122,25 @@ static enum weir_status check_file(const struct topic_call *call, struct weir_er
     enum weir_status status = orchestrator_config_parse(
         orchestrator_topic_text(call, "file", "pipeline file"), weir_bytes_of(text), &config, err);
     return status == WEIR_OK ? check_others(call, config, err) : status;
+}
+
+enum weir_status orchestrator_topic_check_grid(const struct topic_call *call,
+                                               const struct grid_files *files,
+                                               struct weir_error *err)
+{
+    WEIR_AUTO(comparison_grid) grid = NULL;
+    if (call->sender.tenant[0] == '\0')
+        return WEIR_OK;
+    enum weir_status status = orchestrator_grid_parse(files, &grid, err);
+    for (size_t i = 0; status == WEIR_OK && i < orchestrator_grid_cell_count(grid); i++) {
+        WEIR_AUTO(orchestrator_config) config = NULL;
+        WEIR_AUTO_BUF text = {0};
+        orchestrator_grid_cell_text(grid, i, &text);
+        status = orchestrator_config_parse(files->file, weir_buf_view(&text), &config, err);
+        if (status == WEIR_OK)
+            status = check_others(call, config, err);
+    }
+    return status;
 }
 
 enum weir_status orchestrator_topic_check_tenant(const struct topic_call *call,

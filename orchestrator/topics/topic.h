@@ -12,7 +12,9 @@
 #include <jansson.h>
 #include <sys/queue.h>
 
+struct comparisons;
 struct exports;
+struct grid_files;
 struct rehearsal;
 struct erase_requests;
 struct webhooks;
@@ -24,6 +26,7 @@ struct topics {
     struct runs *runs;
     struct evaluators *evaluators;
     struct pipelines *pipelines;
+    struct comparisons *comparisons;
     struct exports *exports;
     struct erasures *erasures;
     struct webhooks *webhooks;
@@ -87,6 +90,10 @@ bool orchestrator_topic_sees_dataset(const struct topic_call *call, const char *
 /* NOT_FOUND, or DENIED, when the arguments name something of another tenant (tenants.c). */
 enum weir_status orchestrator_topic_check_tenant(const struct topic_call *call,
                                                  struct weir_error *err) WEIR_MUST_USE;
+/* The same for the cells of a grid that is handed in. */
+enum weir_status orchestrator_topic_check_grid(const struct topic_call *call,
+                                               const struct grid_files *files,
+                                               struct weir_error *err) WEIR_MUST_USE;
 /* The same for a topic that uses its models: UNAVAILABLE, asked again by itself, while an erasure replaces models. */
 struct pipeline *orchestrator_topic_models_of(struct topic_call *call);
 

@@ -1,0 +1,470 @@
+/* Rows to JSON: see telling.h. */
+#include "orchestrator/comparing/telling.h"
+
+#include "core/base/memory.h"
+#include "orchestrator/comparing/verdict.h"
+#include "orchestrator/context/events.h"
+#include "orchestrator/runs/run.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double NS_PER_SECOND = 1e9;
+#define US_PER_SECOND INT64_C(1000000)
+
+/* ---- how far ---- */
+
+struct progress {
+    size_t of_state[CELL_STATE_COUNT];
+    size_t count;
+};
+
+static struct progress progress_of(const struct comparison *comparison)
+{
+    struct progress progress = {.count = orchestrator_grid_cell_count(comparison->grid)};
+    for (size_t i = 0; i < progress.count; i++)
+        progress.of_state[comparison->cells[i].state]++;
+    return progress;
+}
+
+/* RUNNING as long as something goes on by itself. */
+static const char *state_of(const struct comparison *comparison, const struct progress *progress,
+                            bool is_held)
+{
+    bool waits = comparison->is_open && progress->of_state[CELL_WAITING] > 0;
+    if (progress->of_state[CELL_DONE] == progress->count)
+        return "done";
+    if (!comparison->is_open)
+        return "removed";
+    if (is_held)
+        return "held";
+    if (progress->of_state[CELL_RUNNING] > 0 || (waits && progress->of_state[CELL_RESTING] == 0))
+        return "running";
+    return progress->of_state[CELL_RESTING] > 0 ? "resting" : "failed";
+}
+
+static json_t *running_json(const struct comparisons *comparisons,
+                            const struct comparison *comparison)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < orchestrator_grid_cell_count(comparison->grid); i++) {
+        const struct comparing_cell *cell = &comparison->cells[i];
+        const struct pipeline *pipeline =
+            orchestrator_pipeline_by_id(comparisons->pipelines, cell->pipeline);
+        if (cell->state == CELL_RUNNING && pipeline != NULL)
+            json_array_append_new(
+                list, JSON_FIELDS(JSON_TEXT("cell", cell->name),
+                                  JSON_TEXT("doing", orchestrator_pipeline_state_text(
+                                                         orchestrator_pipeline_state(pipeline)))));
+    }
+    return list;
+}
+
+json_t *orchestrator_comparison_brief(const struct comparisons *comparisons,
+                                      const struct comparison *comparison)
+{
+    const struct progress progress = progress_of(comparison);
+    return JSON_FIELDS(
+        JSON_TEXT("comparison", comparison->grid->name), JSON_TEXT("name", comparison->grid->name),
+        JSON_TEXT("file", comparison->file),
+        JSON_TEXT("state",
+                  state_of(comparison, &progress, comparisons->pipelines->are_held)),
+        JSON_NEW("progress",
+                 JSON_FIELDS(JSON_NUMBER("of", progress.count),
+                             JSON_NUMBER("done", progress.of_state[CELL_DONE]),
+                             JSON_NUMBER("failed", progress.of_state[CELL_FAILED]),
+                             JSON_NUMBER("resting", progress.of_state[CELL_RESTING]),
+                             JSON_NUMBER("waiting", progress.of_state[CELL_WAITING]),
+                             JSON_NEW("running", running_json(comparisons, comparison)))));
+}
+
+/* ---- a cell ---- */
+
+/* Work on rows that were read for others is work all the same where nobody else is: what a sample costs to make, over
+ * all cells. */
+static double ns_per_sample(const struct comparison *comparison, const struct weir_rows *rows)
+{
+    int64_t ns = 0, samples = 0;
+    for (size_t i = 0; i < orchestrator_grid_cell_count(comparison->grid); i++)
+        for (size_t row = 0; row < weir_rows_count(rows); row++) {
+            if (strcmp(weir_rows_text(rows, row, "cell"), comparison->cells[i].name) != 0)
+                continue;
+            int64_t shared = weir_rows_i64(rows, row, "shared_batches") *
+                             (int64_t)orchestrator_grid_batch_of(comparison->grid, i);
+            int64_t read = weir_rows_i64(rows, row, "read_samples");
+            ns += weir_rows_i64(rows, row, "worker_cpu_ns");
+            samples += read > shared ? read - shared : 0;
+        }
+    return samples > 0 ? (double)ns / (double)samples : 0;
+}
+
+/* A comparison that is being told. */
+struct telling {
+    const struct comparisons *comparisons;
+    const struct comparison *comparison;
+    const struct orchestrator_prices *prices;
+    const struct weir_rows *rows;
+    double ns_per_sample;
+    json_t *cells;
+    struct verdict_cell *judged; /* of the cells that are done */
+    size_t judged_count;
+};
+
+static json_t *axes_json(const struct grid_policy *policy, uint64_t seed)
+{
+    json_t *axes = json_object();
+    for (size_t i = 0; i < GRID_AXES; i++)
+        if (policy->entries[i] != NULL)
+            json_object_set_new(axes, GRID_AXIS_NAMES[i], json_string(policy->entries[i]));
+    if (seed != 0)
+        json_object_set_new(axes, "seed", json_integer((json_int_t)seed));
+    return axes;
+}
+
+static bool is_priced(const struct orchestrator_prices *prices)
+{
+    return prices->cpu_hour > 0 || prices->gpu_hour > 0 || prices->gigabyte_read > 0 ||
+           prices->gigabyte_sent > 0;
+}
+
+/* Money where anything has a price, else seconds of processors. */
+static double cost_of(const struct orchestrator_prices *prices,
+                      const struct orchestrator_cost *cost)
+{
+    return is_priced(prices)
+               ? orchestrator_money(prices, cost)
+               : (double)(cost->trainer_cpu_ns + cost->worker_cpu_ns) / NS_PER_SECOND;
+}
+
+static json_t *cost_json(const struct orchestrator_prices *prices,
+                         const struct orchestrator_cost *cost)
+{
+    return JSON_FIELDS(
+        JSON_DOUBLE("cpu_s", (double)(cost->trainer_cpu_ns + cost->worker_cpu_ns) / NS_PER_SECOND),
+        JSON_DOUBLE("gpu_s", (double)cost->gpu_ns / NS_PER_SECOND),
+        JSON_NUMBER("bytes", cost->bytes_read),
+        JSON_DOUBLE("money", orchestrator_money(prices, cost)));
+}
+
+/* The windows of the judged evaluation and metric; texts are borrowed from `list`. */
+static struct measured_window *windows_of(const struct telling *telling, const json_t *list,
+                                          size_t *ret_count)
+{
+    const struct grid_judge *judge = &telling->comparison->grid->judge;
+    struct measured_window *windows = weir_calloc(json_array_size(list) + 1, sizeof(*windows));
+    *ret_count = 0;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *window = json_array_get(list, i), *value = json_object_get(window, "value");
+        if (!weir_str_equal(json_string_value(json_object_get(window, "evaluation")),
+                            judge->evaluation) ||
+            !weir_str_equal(json_string_value(json_object_get(window, "metric")), judge->metric))
+            continue;
+        windows[(*ret_count)++] = (struct measured_window){
+            .from = json_integer_value(json_object_get(window, "from_us")),
+            .until = json_integer_value(json_object_get(window, "until_us")),
+            .trigger = json_integer_value(json_object_get(window, "trigger")),
+            .model = json_string_value(json_object_get(window, "model")),
+            .samples = json_integer_value(json_object_get(window, "samples")),
+            .is_defined = json_is_number(value),
+            .value = json_number_value(value),
+        };
+    }
+    return windows;
+}
+
+static json_t *windows_json(const struct measured_window *windows, size_t count)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(
+            list,
+            JSON_FIELDS(JSON_TIME("from", windows[i].from), JSON_TIME("until", windows[i].until),
+                        JSON_TEXT("model", windows[i].model),
+                        JSON_NUMBER("trigger", windows[i].trigger),
+                        JSON_NUMBER("samples", windows[i].samples),
+                        JSON_NEW("value", windows[i].is_defined ? json_real(windows[i].value)
+                                                                : json_null())));
+    return list;
+}
+
+static json_t *real_or_null(bool is_there, double value)
+{
+    return is_there ? json_real(value) : json_null();
+}
+
+/* A time that bounds nothing is null. */
+static json_t *time_or_null(int64_t time_us)
+{
+    return time_us == INT64_MIN || time_us == INT64_MAX ? json_null()
+                                                        : orchestrator_json_time(time_us);
+}
+
+static void tell_quality(const struct telling *telling, const struct measured_window *windows,
+                         size_t count, struct verdict_cell *verdict, json_t *cell)
+{
+    const struct grid_judge *judge = &telling->comparison->grid->judge;
+    verdict->is_judged = orchestrator_windows_mean(windows, count, judge->from, judge->until,
+                                                   &verdict->judged);
+    verdict->is_chosen_by = orchestrator_windows_mean(windows, count, judge->choose_from,
+                                                      judge->choose_until, &verdict->chosen_by);
+    json_object_set_new(
+        cell, "quality",
+        JSON_FIELDS(JSON_TEXT("metric", judge->metric),
+                    JSON_NEW("judged_from", time_or_null(judge->from)),
+                    JSON_NEW("judged_until", time_or_null(judge->until)),
+                    JSON_NEW("value", real_or_null(verdict->is_judged, verdict->judged)),
+                    JSON_NEW("chosen_by", real_or_null(verdict->is_chosen_by, verdict->chosen_by))));
+    json_object_set_new(cell, "windows", windows_json(windows, count));
+}
+
+static void tell_cost(const struct telling *telling, size_t row, size_t index,
+                      struct verdict_cell *verdict, json_t *cell)
+{
+    struct orchestrator_cost cost = orchestrator_run_cost(telling->rows, row);
+    struct orchestrator_cost alone = cost;
+    int64_t shared = weir_rows_i64(telling->rows, row, "shared_batches") *
+                     (int64_t)orchestrator_grid_batch_of(telling->comparison->grid, index);
+    alone.worker_cpu_ns += (int64_t)((double)shared * telling->ns_per_sample);
+    verdict->cost = cost_of(telling->prices, &alone);
+    json_t *own = cost_json(telling->prices, &alone);
+    json_object_update(cell, own);
+    json_decref(own);
+    json_object_set_new(cell, "currency", json_string(telling->prices->currency));
+    json_t *reused = cost_json(telling->prices, &cost);
+    json_object_set_new(
+        reused, "shared_batches",
+        json_integer((json_int_t)weir_rows_i64(telling->rows, row, "shared_batches")));
+    json_object_set_new(cell, "reused", reused);
+}
+
+static void tell_result(struct telling *telling, size_t row, size_t index, json_t *cell)
+{
+    const struct weir_rows *rows = telling->rows;
+    json_t *list = json_loads(weir_rows_text(rows, row, "windows"), 0, NULL);
+    size_t count = 0;
+    const struct comparison_grid *grid = telling->comparison->grid;
+    struct verdict_cell *verdict = &telling->judged[telling->judged_count++];
+    WEIR_AUTO_FREE struct measured_window *windows = windows_of(telling, list, &count);
+    *verdict = (struct verdict_cell){
+        .policy = (size_t)(orchestrator_grid_policy_of(grid, index) - grid->policies),
+        .seed = orchestrator_grid_seed_of(grid, index)};
+    tell_quality(telling, windows, count, verdict, cell);
+    tell_cost(telling, row, index, verdict, cell);
+    json_t *facts = JSON_FIELDS(
+        JSON_NUMBER("triggers", weir_rows_i64(rows, row, "triggers")),
+        JSON_NUMBER("samples", weir_rows_i64(rows, row, "samples")),
+        JSON_DOUBLE("seconds", (double)(weir_rows_i64(rows, row, "finished_us") -
+                                        weir_rows_i64(rows, row, "started_us")) /
+                                   (double)US_PER_SECOND),
+        JSON_TEXT("weir", weir_rows_text(rows, row, "weir")),
+        JSON_TEXT("machine", weir_rows_text(rows, row, "machine")),
+        JSON_TEXT("model_digest", weir_rows_text(rows, row, "model_digest")));
+    json_object_update(cell, facts);
+    json_decref(facts);
+    json_decref(list);
+}
+
+static const char *error_of(const struct telling *telling, const struct comparing_cell *cell)
+{
+    const struct pipeline *pipeline =
+        orchestrator_pipeline_by_id(telling->comparisons->pipelines, cell->pipeline);
+    if (cell->state != CELL_FAILED || *cell->error != '\0')
+        return cell->error;
+    return pipeline == NULL || *orchestrator_pipeline_error(pipeline) == '\0'
+               ? "its pipeline was removed"
+               : orchestrator_pipeline_error(pipeline);
+}
+
+static size_t row_of(const struct weir_rows *rows, const char *cell)
+{
+    size_t row = 0;
+    while (row < weir_rows_count(rows) && strcmp(weir_rows_text(rows, row, "cell"), cell) != 0)
+        row++;
+    return row;
+}
+
+static void tell_cell(struct telling *telling, size_t index)
+{
+    const struct comparison *comparison = telling->comparison;
+    const struct comparing_cell *cell = &comparison->cells[index];
+    const struct grid_policy *policy = orchestrator_grid_policy_of(comparison->grid, index);
+    size_t row = row_of(telling->rows, cell->name);
+    WEIR_AUTO_FREE char *pipeline = orchestrator_comparison_pipeline_name(comparison, index);
+    json_t *json = JSON_FIELDS(
+        JSON_TEXT("cell", cell->name), JSON_TEXT("policy", policy->name),
+        JSON_NEW("axes",
+                 axes_json(policy, orchestrator_grid_seed_of(comparison->grid, index))),
+        JSON_TEXT("pipeline", pipeline),
+        JSON_TEXT("state", orchestrator_cell_state_name(cell->state)),
+        JSON_TEXT("error", error_of(telling, cell)), JSON_TEXT("config_digest", cell->digest));
+    if (cell->state == CELL_DONE && row < weir_rows_count(telling->rows))
+        tell_result(telling, row, index, json);
+    json_array_append_new(telling->cells, json);
+}
+
+/* ---- all of them ---- */
+
+static json_t *interval_json(const struct mean_interval *interval)
+{
+    if (interval->count == 0)
+        return json_null();
+    return JSON_FIELDS(JSON_NUMBER("n", interval->count), JSON_DOUBLE("mean", interval->mean),
+                       JSON_NEW("low", real_or_null(interval->has_interval, interval->low)),
+                       JSON_NEW("high", real_or_null(interval->has_interval, interval->high)));
+}
+
+/* Means over the cells of a policy that are done. */
+static json_t *mean_costs(const struct telling *telling, const char *policy)
+{
+    static const char *const KEYS[] = {"triggers", "samples", "cpu_s", "gpu_s", "bytes", "money"};
+    json_t *costs = json_object();
+    for (size_t k = 0; k < WEIR_COUNT(KEYS); k++) {
+        double sum = 0;
+        size_t count = 0;
+        for (size_t i = 0; i < json_array_size(telling->cells); i++) {
+            const json_t *cell = json_array_get(telling->cells, i);
+            const json_t *value = json_object_get(cell, KEYS[k]);
+            if (value == NULL ||
+                !weir_str_equal(json_string_value(json_object_get(cell, "policy")), policy))
+                continue;
+            sum += json_number_value(value);
+            count++;
+        }
+        if (count > 0)
+            json_object_set_new(costs, KEYS[k], json_real(sum / (double)count));
+    }
+    return costs;
+}
+
+/* The same with reuse: the mean money and processor seconds that were really spent. */
+static json_t *mean_reused(const struct telling *telling, const char *policy)
+{
+    double cpu_s = 0, money = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < json_array_size(telling->cells); i++) {
+        const json_t *cell = json_array_get(telling->cells, i);
+        const json_t *reused = json_object_get(cell, "reused");
+        if (reused == NULL ||
+            !weir_str_equal(json_string_value(json_object_get(cell, "policy")), policy))
+            continue;
+        cpu_s += json_number_value(json_object_get(reused, "cpu_s"));
+        money += json_number_value(json_object_get(reused, "money"));
+        count++;
+    }
+    return count == 0 ? json_null()
+                      : JSON_FIELDS(JSON_DOUBLE("cpu_s", cpu_s / (double)count),
+                                    JSON_DOUBLE("money", money / (double)count));
+}
+
+static json_t *policy_json(const struct telling *telling, size_t index,
+                           const struct verdict_policy *verdict, bool is_chosen)
+{
+    const struct comparison_grid *grid = telling->comparison->grid;
+    const struct grid_policy *policy = &grid->policies[index];
+    json_t *against = interval_json(&verdict->difference);
+    if (policy != grid->baseline && json_is_object(against))
+        json_object_set_new(against, "baseline", json_string(grid->baseline->name));
+    bool is_compared = policy != grid->baseline && json_is_object(against);
+    if (!is_compared)
+        json_decref(against);
+    return JSON_FIELDS(
+        JSON_TEXT("policy", policy->name), JSON_NEW("axes", axes_json(policy, 0)),
+        JSON_NUMBER("seeds", verdict->cost.count), JSON_NEW("quality", interval_json(&verdict->judged)),
+        JSON_NEW("chosen_by", interval_json(&verdict->chosen_by)),
+        JSON_NEW("costs", mean_costs(telling, policy->name)),
+        JSON_NEW("reused", mean_reused(telling, policy->name)),
+        JSON_FLAG("pareto", verdict->is_optimal), JSON_FLAG("chosen", is_chosen),
+        JSON_FLAG("baseline", policy == grid->baseline),
+        JSON_NEW("against", is_compared ? against : json_null()));
+}
+
+static void tell_policies(struct telling *telling, json_t *json)
+{
+    const struct comparison_grid *grid = telling->comparison->grid;
+    const struct verdict_rules rules = {
+        .policy_count = grid->policy_count,
+        .baseline = (size_t)(grid->baseline - grid->policies),
+        .higher_is_better = grid->judge.higher_is_better,
+    };
+    WEIR_AUTO_FREE struct verdict_policy *verdicts =
+        weir_calloc(grid->policy_count, sizeof(*verdicts));
+    size_t chosen =
+        orchestrator_verdict(telling->judged, telling->judged_count, &rules, verdicts);
+    json_t *policies = json_array();
+    for (size_t i = 0; i < grid->policy_count; i++)
+        json_array_append_new(policies, policy_json(telling, i, &verdicts[i], i == chosen));
+    json_object_set_new(json, "policies", policies);
+    json_object_set_new(json, "chosen",
+                        chosen < grid->policy_count ? json_string(grid->policies[chosen].name)
+                                                    : json_null());
+}
+
+static json_t *judge_json(const struct grid_judge *judge)
+{
+    return JSON_FIELDS(JSON_TEXT("evaluation", judge->evaluation),
+                       JSON_TEXT("metric", judge->metric),
+                       JSON_TEXT("better", judge->higher_is_better ? "higher" : "lower"),
+                       JSON_NEW("from", time_or_null(judge->from)),
+                       JSON_NEW("until", time_or_null(judge->until)),
+                       JSON_NEW("choose_from", time_or_null(judge->choose_from)),
+                       JSON_NEW("choose_until", time_or_null(judge->choose_until)));
+}
+
+/* Seconds until all is done, by what cells have taken so far; null: none is done yet. */
+static json_t *expected_json(const struct telling *telling)
+{
+    double seconds = 0;
+    size_t at_once = telling->comparison->grid->at_once;
+    const struct progress progress = progress_of(telling->comparison);
+    size_t left = progress.of_state[CELL_WAITING] + progress.of_state[CELL_RUNNING];
+    for (size_t i = 0; i < json_array_size(telling->cells); i++)
+        seconds += json_number_value(
+            json_object_get(json_array_get(telling->cells, i), "seconds"));
+    return telling->judged_count == 0
+               ? json_null()
+               : json_real(seconds / (double)telling->judged_count * (double)left /
+                           (double)(left < at_once && left > 0 ? left : at_once));
+}
+
+static void tell_grid(const struct comparison_grid *grid, json_t *json)
+{
+    WEIR_AUTO_BUF axes = {0};
+    weir_yaml_print_json(grid->axes, &axes);
+    json_object_set_new(json, "grid", orchestrator_json_of(weir_buf_text(&axes)));
+    json_object_set_new(json, "judge", judge_json(&grid->judge));
+}
+
+enum weir_status orchestrator_comparison_tell(const struct comparisons *comparisons,
+                                              const struct comparison *comparison,
+                                              json_t **ret_json, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    const struct comparison_grid *grid = comparison->grid;
+    size_t count = orchestrator_grid_cell_count(grid);
+    enum weir_status status = DB_RUN(comparisons->context->db, Q_cell_results, &rows, err,
+                                     DB_I64(comparison->number));
+    if (status != WEIR_OK)
+        return status;
+    WEIR_AUTO_FREE struct verdict_cell *judged = weir_calloc(count, sizeof(*judged));
+    struct telling telling = {
+        .comparisons = comparisons,
+        .comparison = comparison,
+        .prices = grid->has_prices ? &grid->prices : &comparisons->context->prices,
+        .rows = rows,
+        .ns_per_sample = ns_per_sample(comparison, rows),
+        .cells = json_array(),
+        .judged = judged,
+    };
+    json_t *json = orchestrator_comparison_brief(comparisons, comparison);
+    tell_grid(grid, json);
+    for (size_t i = 0; i < count; i++)
+        tell_cell(&telling, i);
+    tell_policies(&telling, json);
+    json_object_set_new(json_object_get(json, "progress"), "expected_s", expected_json(&telling));
+    json_object_set_new(json, "currency", json_string(telling.prices->currency));
+    json_object_set_new(json, "priced", json_boolean(is_priced(telling.prices)));
+    json_object_set_new(json, "cells", telling.cells);
+    *ret_json = json;
+    return WEIR_OK;
+}
