@@ -72,6 +72,20 @@ enum weir_status cli_follow_comparison(struct cli_platform *platform, const stru
     return WEIR_OK;
 }
 
+/* By those who know the sections, before a platform is asked or started. */
+static enum weir_status check(const char *file, struct weir_error *err)
+{
+    json_t *found = NULL;
+    enum weir_status status = cli_config_check(file, false, &found, err);
+    const json_t *complaints = json_object_get(found, "complaints");
+    for (size_t i = 0; i < json_array_size(complaints); i++)
+        (void)fprintf(stderr, "%s\n", json_string_value(json_array_get(complaints, i)));
+    if (status == WEIR_OK && !cli_flag(found, "valid"))
+        status = weir_fail(err, WEIR_INVALID, "%s: not compared", file);
+    json_decref(found);
+    return status;
+}
+
 /* ---- following ---- */
 
 /* A grid that is followed. */
@@ -182,7 +196,9 @@ enum weir_status cli_answer_compare(const struct cli_call *call, json_t **ret_an
     struct following following = {.place = &place, .grid = read_files(file, err)};
     if (following.grid == NULL)
         return err->status;
-    enum weir_status status = follow_through(&following, ret_answer, err);
+    enum weir_status status = check(file, err);
+    if (status == WEIR_OK)
+        status = follow_through(&following, ret_answer, err);
     json_decref(following.grid);
     json_decref(following.progress);
     return status;

@@ -3,6 +3,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "orchestrator/comparing/grid.h"
 #include "orchestrator/config/extent.h"
 #include "orchestrator/config/labels.h"
 #include "orchestrator/config/parse.h"
@@ -148,6 +149,72 @@ static bool drops(const struct checking *checking, struct orchestrator_datadir_o
            missed == NULL && orchestrator_identity_unreachable(ret_identity, &file, 1) < 0;
 }
 
+/* ---- grids ---- */
+
+/* The text of a cell, by all programs; what they say of it is said of the grid. */
+static void check_cell(const struct checking *grid_checking, const struct comparison_grid *grid,
+                       size_t cell, const char *folder)
+{
+    struct weir_error err;
+    WEIR_AUTO_FREE char *file = weir_format("%s/cell.yaml", folder);
+    WEIR_AUTO_BUF text = {0};
+    WEIR_AUTO_BUF tensors = {0};
+    WEIR_AUTO_BUF out = {0};
+    CFG_AUTO_COMPLAINTS found = {0};
+    const struct checking checking = {
+        .file = file, .bin_dir = grid_checking->bin_dir, .all = &found};
+    orchestrator_grid_cell_text(grid, cell, &text);
+    if (!cfg_note(grid_checking->all, weir_file_write_atomic(file, weir_buf_view(&text), &err),
+                  &err))
+        return;
+    orchestrator_config_complain(file, weir_buf_view(&text), &found);
+    check_others(&checking, &tensors);
+    look(&checking, "trainer", weir_buf_view(&tensors), &out);
+    if (found.status == WEIR_OK)
+        return;
+    for (const char *line = weir_buf_text(&found.lines); *line != '\0';) {
+        orchestrator_grid_note_cell(grid, cell, line, grid_checking->all);
+        line += strcspn(line, "\n");
+        line += *line == '\n';
+    }
+}
+
+/* Of cells that differ by an entry of an axis the first ones, which have every entry. */
+static void check_cells(const struct checking *checking, const struct comparison_grid *grid)
+{
+    struct weir_error err;
+    WEIR_AUTO_FREE char *folder = NULL;
+    if (!cfg_note(checking->all, orchestrator_scratch_dir_make(&folder, &err), &err))
+        return;
+    for (size_t i = 0; i < orchestrator_grid_cell_count(grid); i++)
+        if (orchestrator_grid_is_first_of_entry(grid, i))
+            check_cell(checking, grid, i, folder);
+    orchestrator_scratch_dir_remove(folder);
+}
+
+static void check_grid(const struct checking *checking, struct weir_buf *text,
+                       const struct weir_yaml_node *root)
+{
+    struct weir_error err;
+    WEIR_AUTO_BUF base_text = {0};
+    WEIR_AUTO_FREE char *base = orchestrator_grid_base_path(checking->file, root);
+    if (base != NULL &&
+        !cfg_note(checking->all, weir_file_read(base, WEIR_YAML_BYTES_MAX, &base_text, &err), &err))
+        return;
+    const struct grid_files files = {checking->file, weir_buf_view(text), base == NULL ? "" : base,
+                                     weir_buf_view(&base_text)};
+    WEIR_AUTO(comparison_grid) grid = orchestrator_grid_complain(&files, checking->all);
+    if (grid != NULL)
+        check_cells(checking, grid);
+}
+
+static bool is_grid(const char *file, struct weir_buf *text, struct weir_yaml **ret_document)
+{
+    struct weir_error err;
+    return weir_yaml_parse(file, weir_buf_view(text), ret_document, &err) == WEIR_OK &&
+           orchestrator_grid_is(weir_yaml_root(*ret_document));
+}
+
 /* How far a check goes. */
 enum extent { WITHOUT_DATA, WITH_DATA, BEFORE_RUN };
 
@@ -164,6 +231,12 @@ static enum weir_status check(struct checking *checking, enum extent extent,
     if (!cfg_note(checking->all, weir_file_read(checking->file, WEIR_YAML_BYTES_MAX, text, &err),
                   &err))
         return WEIR_INVALID;
+    WEIR_AUTO(weir_yaml) document = NULL;
+    if (is_grid(checking->file, text, &document)) {
+        check_grid(checking, text, weir_yaml_root(document));
+        cfg_complaints_sort(checking->all, checking->file);
+        return checking->all->status;
+    }
     orchestrator_config_complain(checking->file, weir_buf_view(text), checking->all);
     check_others(checking, &tensors);
     if (extent != WITHOUT_DATA) {

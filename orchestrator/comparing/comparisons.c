@@ -114,6 +114,10 @@ static enum weir_status load_cells(struct context *context, struct comparison *c
         cell->pipeline = weir_rows_i64(rows, i, "pipeline");
         (void)snprintf(cell->digest, sizeof(cell->digest), "%s",
                        weir_rows_text(rows, i, "config_digest"));
+        cell->began_us = weir_rows_i64(rows, i, "started_us");
+        cell->took_us = cell->state == CELL_DONE
+                            ? weir_rows_i64(rows, i, "finished_us") - cell->began_us
+                            : 0;
         set_error(cell, weir_rows_text(rows, i, "error"));
         if (cell->state == CELL_STATE_COUNT)
             return weir_fail(err, WEIR_UNSUPPORTED,
@@ -208,6 +212,7 @@ static enum weir_status begin_pipeline(struct handled *handled, struct orchestra
     (void)weir_fault("comparison.started"); /* committed: only death can come between */
     handled->cell->pipeline = pipeline;
     handled->cell->state = CELL_RUNNING;
+    handled->cell->began_us = weir_now_wall_us();
     return orchestrator_pipeline_begin_new(handled->all->pipelines, pipeline, handled->file, config,
                                            err);
 }
@@ -281,9 +286,11 @@ static enum weir_status end_cell(struct handled *handled, struct weir_error *err
     enum weir_status status =
         orchestrator_cell_harvest(handled->all->context, handled->comparison->number, cell->name,
                                   cell->pipeline, err);
-    if (status == WEIR_OK)
-        cell->state = CELL_DONE;
-    return status;
+    if (status != WEIR_OK)
+        return status;
+    cell->state = CELL_DONE;
+    cell->took_us = weir_now_wall_us() - cell->began_us;
+    return WEIR_OK;
 }
 
 static enum weir_status look_at(struct handled *handled, struct weir_error *err)

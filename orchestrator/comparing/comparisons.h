@@ -17,6 +17,8 @@ struct comparing_cell {
     enum cell_state state;
     int64_t pipeline; /* 0: none yet */
     char *error;      /* why its pipeline could not be begun; "": it could */
+    int64_t began_us; /* 0: not yet */
+    int64_t took_us;  /* of one that is done */
 };
 
 struct comparison {

@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,6 +77,14 @@ static const struct cfg_key JUDGE_KEYS[] = {
 bool orchestrator_grid_is(const struct weir_yaml_node *root)
 {
     return weir_yaml_get(root, "comparison") != NULL;
+}
+
+char *orchestrator_grid_base_path(const char *file, const struct weir_yaml_node *root)
+{
+    const char *base = weir_yaml_text(weir_yaml_get(root, "base")), *slash = strrchr(file, '/');
+    if (base == NULL || base[0] == '/' || slash == NULL)
+        return base == NULL ? NULL : weir_strdup(base);
+    return weir_format("%.*s/%s", (int)(slash - file), file, base);
 }
 
 /* ---- names ---- */
@@ -375,22 +384,47 @@ static enum weir_status check_judge(struct comparison_grid *grid,
 
 /* ---- pipelines ---- */
 
-/* A complaint about a cell's text, whose places are nobody's, at the entry of the axis that it is about. */
-static void note_cell(const struct comparison_grid *grid, const struct grid_policy *policy,
-                      const struct weir_error *found, struct cfg_complaints *complaints)
+/* Splits "FILE:7:2: reason"; line 0: there is no such place. */
+static unsigned line_of(const char *line, const char **ret_reason)
 {
-    const char *reason = found->text;
-    const struct weir_yaml_node *at = grid->axes;
-    for (int colons = 0; colons < 3 && strchr(reason, ':') != NULL; colons++)
-        reason = strchr(reason, ':') + 1;
-    reason += strspn(reason, " ");
-    for (size_t i = 0; i < GRID_AXES; i++) {
-        size_t size = strlen(GRID_AXIS_NAMES[i]);
-        if (policy->values[i] != NULL && strncmp(reason, GRID_AXIS_NAMES[i], size) == 0)
-            at = policy->values[i];
+    for (const char *colon = strchr(line, ':'); colon != NULL; colon = strchr(colon + 1, ':')) {
+        unsigned number = 0, column = 0;
+        int size = 0;
+        if (sscanf(colon, ":%u:%u: %n", &number, &column, &size) == 2 && size > 0) {
+            *ret_reason = colon + size;
+            return number;
+        }
     }
-    cfg_note_at(complaints, WEIR_INVALID, at, "policy %s: %.*s", policy->name,
-                (int)strcspn(reason, "\n"), reason);
+    *ret_reason = line;
+    return 0;
+}
+
+static size_t axis_of(const char *section)
+{
+    size_t axis = 0;
+    while (axis < GRID_AXES && strcmp(GRID_AXIS_NAMES[axis], section) != 0)
+        axis++;
+    return axis;
+}
+
+/* Each section of a cell's text is a line, in the order of the base. */
+void orchestrator_grid_note_cell(const struct comparison_grid *grid, size_t cell, const char *line,
+                                 struct cfg_complaints *complaints)
+{
+    const struct grid_policy *policy = orchestrator_grid_policy_of(grid, cell);
+    const char *reason = NULL;
+    unsigned number = line_of(line, &reason);
+    const char *section = number > 0 ? weir_yaml_key(grid->base, number - 1) : NULL;
+    size_t axis = section == NULL ? GRID_AXES : axis_of(section);
+    int size = (int)strcspn(reason, "\n");
+    if (axis < GRID_AXES && policy->values[axis] != NULL)
+        cfg_note_at(complaints, WEIR_INVALID, policy->values[axis], "axes.%s.%s: %.*s", section,
+                    policy->entries[axis], size, reason);
+    else
+        cfg_note_at(complaints, WEIR_INVALID,
+                    section != NULL ? weir_yaml_key_node(grid->base, number - 1)
+                                    : weir_yaml_get(weir_yaml_root(grid->document), "base"),
+                    "%.*s", size, reason);
 }
 
 /* Checks what the orchestrator reads of each policy's pipeline, with the first seed. */
@@ -404,7 +438,7 @@ static void check_pipelines(struct comparison_grid *grid, int better,
         struct weir_error err;
         orchestrator_grid_cell_text(grid, i * step, &text);
         if (orchestrator_config_parse("cell", weir_buf_view(&text), &config, &err) != WEIR_OK) {
-            note_cell(grid, &grid->policies[i], &err, complaints);
+            orchestrator_grid_note_cell(grid, i * step, err.text, complaints);
             continue;
         }
         if (config->mode != MODE_REPLAY)
@@ -543,10 +577,8 @@ void orchestrator_grid_cell_name(const struct comparison_grid *grid, size_t cell
 static const struct weir_yaml_node *overlay_of(const struct grid_policy *policy,
                                                const char *section)
 {
-    for (size_t i = 0; i < GRID_AXES; i++)
-        if (strcmp(GRID_AXIS_NAMES[i], section) == 0)
-            return policy->values[i];
-    return NULL;
+    size_t axis = axis_of(section);
+    return axis < GRID_AXES ? policy->values[axis] : NULL;
 }
 
 static bool has_seed(const char *section)
@@ -576,6 +608,21 @@ void orchestrator_grid_cell_text(const struct comparison_grid *grid, size_t cell
         orchestrator_overlay_print(&overlay, out);
         weir_buf_append_text(out, "\n");
     }
+}
+
+bool orchestrator_grid_is_first_of_entry(const struct comparison_grid *grid, size_t cell)
+{
+    const struct grid_policy *policy = orchestrator_grid_policy_of(grid, cell);
+    if (cell % seeds_of(grid) != 0)
+        return false;
+    for (size_t i = 0; i < GRID_AXES; i++) {
+        bool is_known = policy->entries[i] == NULL;
+        for (const struct grid_policy *before = grid->policies; before < policy; before++)
+            is_known = is_known || before->values[i] == policy->values[i];
+        if (!is_known)
+            return true;
+    }
+    return false;
 }
 
 uint64_t orchestrator_grid_batch_of(const struct comparison_grid *grid, size_t cell)

@@ -7,6 +7,7 @@
 #include "orchestrator/runs/run.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +62,18 @@ static json_t *running_json(const struct comparisons *comparisons,
     return list;
 }
 
+/* Seconds until all is done, by what cells have taken so far; null: none is done yet. */
+static json_t *expected_json(const struct comparison *comparison, const struct progress *progress)
+{
+    double seconds = 0, at_once = (double)comparison->grid->at_once;
+    double left = (double)(progress->of_state[CELL_WAITING] + progress->of_state[CELL_RUNNING]);
+    size_t done = progress->of_state[CELL_DONE];
+    for (size_t i = 0; i < progress->count; i++)
+        seconds += (double)comparison->cells[i].took_us / (double)US_PER_SECOND;
+    return done == 0 ? json_null()
+                     : json_real(seconds / (double)done * ceil(left / at_once));
+}
+
 json_t *orchestrator_comparison_brief(const struct comparisons *comparisons,
                                       const struct comparison *comparison)
 {
@@ -76,6 +89,7 @@ json_t *orchestrator_comparison_brief(const struct comparisons *comparisons,
                              JSON_NUMBER("failed", progress.of_state[CELL_FAILED]),
                              JSON_NUMBER("resting", progress.of_state[CELL_RESTING]),
                              JSON_NUMBER("waiting", progress.of_state[CELL_WAITING]),
+                             JSON_NEW("expected_s", expected_json(comparison, &progress)),
                              JSON_NEW("running", running_json(comparisons, comparison)))));
 }
 
@@ -411,22 +425,6 @@ static json_t *judge_json(const struct grid_judge *judge)
                        JSON_NEW("choose_until", time_or_null(judge->choose_until)));
 }
 
-/* Seconds until all is done, by what cells have taken so far; null: none is done yet. */
-static json_t *expected_json(const struct telling *telling)
-{
-    double seconds = 0;
-    size_t at_once = telling->comparison->grid->at_once;
-    const struct progress progress = progress_of(telling->comparison);
-    size_t left = progress.of_state[CELL_WAITING] + progress.of_state[CELL_RUNNING];
-    for (size_t i = 0; i < json_array_size(telling->cells); i++)
-        seconds += json_number_value(
-            json_object_get(json_array_get(telling->cells, i), "seconds"));
-    return telling->judged_count == 0
-               ? json_null()
-               : json_real(seconds / (double)telling->judged_count * (double)left /
-                           (double)(left < at_once && left > 0 ? left : at_once));
-}
-
 static void tell_grid(const struct comparison_grid *grid, json_t *json)
 {
     WEIR_AUTO_BUF axes = {0};
@@ -461,7 +459,6 @@ enum weir_status orchestrator_comparison_tell(const struct comparisons *comparis
     for (size_t i = 0; i < count; i++)
         tell_cell(&telling, i);
     tell_policies(&telling, json);
-    json_object_set_new(json_object_get(json, "progress"), "expected_s", expected_json(&telling));
     json_object_set_new(json, "currency", json_string(telling.prices->currency));
     json_object_set_new(json, "priced", json_boolean(is_priced(telling.prices)));
     json_object_set_new(json, "cells", telling.cells);
