@@ -321,9 +321,9 @@ static const struct cli_command COMMANDS[] = {
      .options = APPLY_OPTIONS, .topic = "apply", .arguments = cli_arguments_submit, .follow = cli_follow_apply,
      .render = cli_render_apply},
     {.words = "compare", .operands = "GRID", .operands_min = 1, .operands_max = 1,
-     .summary = "run each cell of a grid of triggers, selections, trainings and seeds as a pipeline, and say which policy "
-                "is worth its cost; interrupted, or with more cells, it goes on with what is missing; exit code 1 when a "
-                "cell has failed",
+     .summary = "run each cell of a grid of triggers, selections, trainings and seeds as a pipeline, and say which "
+                "policy is worth its cost; interrupted, or with more cells, it goes on with what is missing; exit "
+                "code 1 when a cell has failed",
      .example = "weir compare config/grids/quickstart.yaml",
      .options = COMPARE_OPTIONS, .answer = cli_answer_compare, .render = cli_render_comparison,
      .exit_code = cli_exit_of_compare},

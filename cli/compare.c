@@ -163,8 +163,7 @@ static enum weir_status follow(struct following *following, json_t **ret_answer,
     }
     if (status != WEIR_OK)
         return status;
-    json_t *which =
-        json_pack("{ss}", "comparison", cli_text(following->progress, "comparison"));
+    json_t *which = json_pack("{ss}", "comparison", cli_text(following->progress, "comparison"));
     status = cli_platform_request(platform, "comparison", which, ret_answer, err);
     json_decref(which);
     return status;

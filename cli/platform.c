@@ -309,7 +309,8 @@ static enum weir_status join_or_start(struct cli_platform *platform, struct weir
         return status == WEIR_OK ? greet(platform, lock.socket_dir, err) : status;
     }
     if (status == WEIR_OK)
-        status = cli_serving_start(platform->place->data_dir, platform->place->works, &platform->serving, err);
+        status = cli_serving_start(platform->place->data_dir, platform->place->works,
+                                   &platform->serving, err);
     if (status != WEIR_OK)
         return status;
     status = wait_for_sockets(platform, &socket_dir, err);

@@ -98,7 +98,8 @@ static void show_judge(const json_t *answer, struct cli_page *page)
     WEIR_AUTO_BUF judged = {0};
     WEIR_AUTO_BUF before = {0};
     put_span(&judged, json_object_get(judge, "from"), json_object_get(judge, "until"));
-    put_span(&before, json_object_get(judge, "choose_from"), json_object_get(judge, "choose_until"));
+    put_span(&before, json_object_get(judge, "choose_from"),
+             json_object_get(judge, "choose_until"));
     cli_line(page, "quality: mean %s of %s%s, with 95 %% intervals over the seeds; %s is better",
              cli_text(judge, "metric"), cli_text(judge, "evaluation"), weir_buf_text(&judged),
              cli_text(judge, "better"));

@@ -36,14 +36,13 @@ static void become_orchestrator(char *const argv[], int log_fd)
     _exit(EXIT_NO_PROGRAM);
 }
 
-enum weir_status cli_serving_start(const char *data_dir, bool works, struct cli_serving *ret_serving,
-                                   struct weir_error *err)
+enum weir_status cli_serving_start(const char *data_dir, bool works,
+                                   struct cli_serving *ret_serving, struct weir_error *err)
 {
     WEIR_AUTO_FREE char *path = cli_program_path("orchestrator");
     char serve[] = "serve", data_dir_option[] = "--data-dir", hold[] = "--hold";
     WEIR_AUTO_FREE char *data_dir_copy = weir_strdup(data_dir);
-    char *const argv[] = {path, serve, data_dir_option, data_dir_copy, works ? NULL : hold,
-                          NULL};
+    char *const argv[] = {path, serve, data_dir_option, data_dir_copy, works ? NULL : hold, NULL};
     struct cli_serving serving = {.log_fd = memfd_create("orchestrator", MFD_CLOEXEC)};
     serving.pid = serving.log_fd < 0 ? -1 : fork();
     if (serving.pid == 0)

@@ -14,7 +14,8 @@ struct cli_serving {
 
 /* Starts it without waiting until it answers. Unless it `works`, unfinished pipelines are left at rest; erasures go on.
  * Call it before anything starts threads. */
-enum weir_status cli_serving_start(const char *data_dir, bool works, struct cli_serving *ret_serving,
+enum weir_status cli_serving_start(const char *data_dir, bool works,
+                                   struct cli_serving *ret_serving,
                                    struct weir_error *err) WEIR_MUST_USE;
 bool cli_serving_ended(const struct cli_serving *serving);
 /* The last thing it complained of; "" when there is nothing. */

@@ -37,7 +37,8 @@ char *weir_host_text(void)
     WEIR_AUTO_BUF text = {0};
     struct utsname system = {.sysname = "unknown"};
     (void)uname(&system);
-    weir_ignore(weir_file_read("/proc/cpuinfo", PROCESSORS_BYTES_MAX, &text, NULL)); /* or unknown */
+    weir_ignore(
+        weir_file_read("/proc/cpuinfo", PROCESSORS_BYTES_MAX, &text, NULL)); /* or unknown */
     struct weir_bytes processor = value_of(&text, "model name");
     return weir_format("%ld x %.*s, %s %s", sysconf(_SC_NPROCESSORS_ONLN),
                        processor.size > 0 ? (int)processor.size : (int)strlen(system.machine),

@@ -61,10 +61,9 @@ static struct comparison *new_comparison(const struct grid_files *files, const c
         WEIR_AUTO_BUF text = {0};
         orchestrator_grid_cell_name(grid, i, &name);
         orchestrator_grid_cell_text(grid, i, &text);
-        comparison->cells[i] =
-            (struct comparing_cell){.name = weir_strdup(weir_buf_text(&name)),
-                                    .state = CELL_WAITING,
-                                    .error = weir_strdup("")};
+        comparison->cells[i] = (struct comparing_cell){.name = weir_strdup(weir_buf_text(&name)),
+                                                       .state = CELL_WAITING,
+                                                       .error = weir_strdup("")};
         digest_of(weir_buf_view(&text), comparison->cells[i].digest);
     }
     return comparison;
@@ -115,14 +114,14 @@ static enum weir_status load_cells(struct context *context, struct comparison *c
         (void)snprintf(cell->digest, sizeof(cell->digest), "%s",
                        weir_rows_text(rows, i, "config_digest"));
         cell->began_us = weir_rows_i64(rows, i, "started_us");
-        cell->took_us = cell->state == CELL_DONE
-                            ? weir_rows_i64(rows, i, "finished_us") - cell->began_us
-                            : 0;
+        cell->took_us =
+            cell->state == CELL_DONE ? weir_rows_i64(rows, i, "finished_us") - cell->began_us : 0;
         set_error(cell, weir_rows_text(rows, i, "error"));
         if (cell->state == CELL_STATE_COUNT)
-            return weir_fail(err, WEIR_UNSUPPORTED,
-                             "comparison %s: cell %s is in state %s, which this program does not know",
-                             comparison->grid->name, cell->name, state);
+            return weir_fail(
+                err, WEIR_UNSUPPORTED,
+                "comparison %s: cell %s is in state %s, which this program does not know",
+                comparison->grid->name, cell->name, state);
     }
     return status;
 }
@@ -187,8 +186,8 @@ static enum weir_status effect_started(void *subject, const void *what, struct w
 {
     const struct handled *handled = what;
     int64_t *pipeline = subject;
-    enum weir_status status = orchestrator_pipeline_add_row(
-        handled->all->pipelines, handled->file, handled->config, pipeline, err);
+    enum weir_status status = orchestrator_pipeline_add_row(handled->all->pipelines, handled->file,
+                                                            handled->config, pipeline, err);
     return status == WEIR_OK
                ? DB_RUN(handled->all->context->db, Q_cell_started, NULL, err,
                         DB_I64(handled->comparison->number), DB_TEXT(handled->cell->name),
@@ -283,9 +282,8 @@ static enum cell_state state_after(const struct pipeline *pipeline)
 static enum weir_status end_cell(struct handled *handled, struct weir_error *err)
 {
     struct comparing_cell *cell = handled->cell;
-    enum weir_status status =
-        orchestrator_cell_harvest(handled->all->context, handled->comparison->number, cell->name,
-                                  cell->pipeline, err);
+    enum weir_status status = orchestrator_cell_harvest(
+        handled->all->context, handled->comparison->number, cell->name, cell->pipeline, err);
     if (status != WEIR_OK)
         return status;
     cell->state = CELL_DONE;
@@ -331,11 +329,10 @@ static enum weir_status start_more(struct comparisons *comparisons, struct compa
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; i < count; i++)
         states[i] = comparison->cells[i].state;
-    size_t starts =
-        orchestrator_comparing_starts(states, count, comparison->grid->at_once, picked);
+    size_t starts = orchestrator_comparing_starts(states, count, comparison->grid->at_once, picked);
     for (size_t i = 0; status == WEIR_OK && i < starts; i++) {
         struct handled handled = {comparisons, comparison, picked[i], &comparison->cells[picked[i]],
-                                  NULL, NULL};
+                                  NULL,        NULL};
         status = start(&handled, err);
     }
     return status;
@@ -457,10 +454,10 @@ static enum weir_status put_back(const struct submission *submitted, struct weir
         struct comparing_cell *cell = &comparison->cells[i];
         const struct pipeline *pipeline =
             orchestrator_pipeline_by_id(submitted->all->pipelines, cell->pipeline);
-        bool is_gone =
-            pipeline == NULL || orchestrator_pipeline_state(pipeline) == PIPELINE_REMOVED ||
-            orchestrator_pipeline_state(pipeline) == PIPELINE_REMOVING ||
-            orchestrator_pipeline_wants_removal(pipeline);
+        bool is_gone = pipeline == NULL ||
+                       orchestrator_pipeline_state(pipeline) == PIPELINE_REMOVED ||
+                       orchestrator_pipeline_state(pipeline) == PIPELINE_REMOVING ||
+                       orchestrator_pipeline_wants_removal(pipeline);
         bool is_over = cell->state == CELL_DONE || cell->state == CELL_WAITING;
         if (is_over || !is_gone)
             continue;
@@ -479,11 +476,10 @@ static enum weir_status effect_taken(void *subject, const void *what, struct wei
     struct comparison *comparison = subject;
     const struct grid_files *files = submitted->files;
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status =
-        DB_RUN(submitted->all->context->db, Q_comparison_put, &rows, err,
-               DB_TEXT(comparison->grid->name), DB_TEXT(comparison->owner), DB_TEXT(files->file),
-               DB_BYTES(files->text), DB_TEXT(files->base_file), DB_BYTES(files->base_text),
-               DB_I64(weir_now_wall_us()));
+    enum weir_status status = DB_RUN(
+        submitted->all->context->db, Q_comparison_put, &rows, err, DB_TEXT(comparison->grid->name),
+        DB_TEXT(comparison->owner), DB_TEXT(files->file), DB_BYTES(files->text),
+        DB_TEXT(files->base_file), DB_BYTES(files->base_text), DB_I64(weir_now_wall_us()));
     if (status != WEIR_OK)
         return status;
     comparison->number = weir_rows_i64(rows, 0, "number");
@@ -555,8 +551,8 @@ enum weir_status orchestrator_comparison_remove(struct comparisons *comparisons,
                                                 struct comparison *comparison, size_t *ret_removed,
                                                 struct weir_error *err)
 {
-    enum weir_status status = DB_RUN(comparisons->context->db, Q_comparison_close, NULL, err,
-                                     DB_I64(comparison->number));
+    enum weir_status status =
+        DB_RUN(comparisons->context->db, Q_comparison_close, NULL, err, DB_I64(comparison->number));
     if (status != WEIR_OK)
         return status;
     comparison->is_open = false;

@@ -146,7 +146,8 @@ static enum weir_status check_axes(const struct comparison_grid *grid,
     enum weir_status status =
         weir_yaml_pairs(grid->axes) > 0
             ? WEIR_OK
-            : weir_yaml_fail(root, err, "axes: expected trigger, selection, preprocess or training");
+            : weir_yaml_fail(root, err,
+                             "axes: expected trigger, selection, preprocess or training");
     for (size_t i = 0; status == WEIR_OK && i < weir_yaml_pairs(grid->axes); i++)
         status = check_axis(grid, i, err);
     return status;
@@ -162,7 +163,8 @@ static enum weir_status check_choice(const struct comparison_grid *grid,
     if (!weir_yaml_is_mapping(node))
         return weir_yaml_fail(node, err, "%s: expected a mapping, such as {trigger: NAME}", path);
     for (size_t i = 0; i < weir_yaml_pairs(node); i++) {
-        const char *axis = weir_yaml_key(node, i), *entry = weir_yaml_text(weir_yaml_value(node, i));
+        const char *axis = weir_yaml_key(node, i),
+                   *entry = weir_yaml_text(weir_yaml_value(node, i));
         const struct weir_yaml_node *entries = weir_yaml_get(grid->axes, axis);
         if (entries == NULL)
             return weir_yaml_fail(weir_yaml_key_node(node, i), err,
@@ -469,8 +471,8 @@ static enum weir_status read_base(struct comparison_grid *grid, const struct gri
                : weir_yaml_fail(grid->base, err, "expected a pipeline file, found no mapping");
 }
 
-static enum weir_status read_prices(struct comparison_grid *grid,
-                                    const struct weir_yaml_node *node, struct weir_error *err)
+static enum weir_status read_prices(struct comparison_grid *grid, const struct weir_yaml_node *node,
+                                    struct weir_error *err)
 {
     grid->has_prices = node != NULL && !weir_yaml_is_null(node);
     return cfg_read(ORCHESTRATOR_PRICE_KEYS, CFG_CLOSED, node, "prices", NULL, &grid->prices, err);

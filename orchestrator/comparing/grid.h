@@ -81,7 +81,8 @@ void orchestrator_grid_cell_text(const struct comparison_grid *grid, size_t cell
                                  struct weir_buf *out);
 /* True of the first cell that has one of its entries: together they have all. */
 bool orchestrator_grid_is_first_of_entry(const struct comparison_grid *grid, size_t cell);
-/* Notes a complaint about a cell's text, "FILE:1:2: reason", at the entry of the axis that it is about, or at the base. */
+/* Notes a complaint about a cell's text, "FILE:1:2: reason", at the entry of the axis that it is about, or at the
+ * base. */
 void orchestrator_grid_note_cell(const struct comparison_grid *grid, size_t cell, const char *line,
                                  struct cfg_complaints *complaints);
 /* Samples of a batch of a cell. */
@@ -92,6 +93,7 @@ void orchestrator_grid_describe(struct weir_buf *out);
 /* True of the root of a grid file. */
 bool orchestrator_grid_is(const struct weir_yaml_node *root);
 /* The pipeline file that a grid file names, which lies beside it, in caller's memory; NULL: it holds the pipeline. */
-char *orchestrator_grid_base_path(const char *file, const struct weir_yaml_node *root) WEIR_MUST_USE;
+char *orchestrator_grid_base_path(const char *file,
+                                  const struct weir_yaml_node *root) WEIR_MUST_USE;
 
 #endif

@@ -65,9 +65,9 @@ enum weir_status orchestrator_cell_harvest(struct context *context, int64_t comp
     WEIR_AUTO_FREE char *windows = NULL;
     WEIR_AUTO_FREE char *machine = weir_host_text();
     enum weir_status status = read_windows(context, pipeline, &windows, err);
-    return status == WEIR_OK ? DB_RUN(context->db, Q_cell_done, NULL, err, DB_I64(comparison),
-                                      DB_TEXT(cell), DB_I64(weir_now_wall_us()),
-                                      DB_TEXT(WEIR_VERSION), DB_TEXT(machine), DB_TEXT(windows),
-                                      DB_I64(pipeline))
-                             : status;
+    return status == WEIR_OK
+               ? DB_RUN(context->db, Q_cell_done, NULL, err, DB_I64(comparison), DB_TEXT(cell),
+                        DB_I64(weir_now_wall_us()), DB_TEXT(WEIR_VERSION), DB_TEXT(machine),
+                        DB_TEXT(windows), DB_I64(pipeline))
+               : status;
 }

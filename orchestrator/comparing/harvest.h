@@ -1,4 +1,4 @@
-/* What came of a cell, from the rows of its pipeline to that of the cell; and back as JSON. */
+/* The end of a cell: results go from the rows of its pipeline to the row of the cell. */
 #ifndef ORCHESTRATOR_COMPARING_HARVEST_H
 #define ORCHESTRATOR_COMPARING_HARVEST_H
 

@@ -7,10 +7,9 @@
 
 #include <math.h>
 
-enum { TERMS_MAX = 500, HALVINGS = 200 };
+enum { TERMS = 300, HALVINGS = 200 };
 
 static const double PI = 3.14159265358979323846;
-static const double CLOSE = 1e-15;
 static const double TINY = 1e-300;
 static const double BEYOND = 0.05; /* the share of means that the interval misses */
 
@@ -37,17 +36,16 @@ static double away_from_zero(double value)
     return fabs(value) < TINY ? TINY : value;
 }
 
-/* 1 / (1 + d1 / (1 + d2 / …)), which converges fast below (a + 1) / (a + b + 2). */
+/* 1 / (1 + d1 / (1 + d2 / …)), which converges fast below (a + 1) / (a + b + 2). All terms are taken: one that changes
+ * nothing may be followed by others that do. */
 static double fraction(double a, double b, double x)
 {
     double f = 1, c = 1, d = 0;
-    for (int order = 1; order < TERMS_MAX; order++) {
+    for (int order = 1; order < TERMS; order++) {
         double term = coefficient(order, a, b, x);
         d = 1 / away_from_zero(1 + term * d);
         c = away_from_zero(1 + term / c);
         f *= c * d;
-        if (fabs(c * d - 1) < CLOSE)
-            break;
     }
     return 1 / f;
 }

@@ -24,7 +24,8 @@ static void put_pairs(const struct overlay *overlay, const struct weir_yaml_node
         const char *key = weir_yaml_key(node, i);
         const struct weir_yaml_node *value = weir_yaml_value(node, i);
         bool is_taken_out = node == overlay->above && weir_yaml_is_null(value);
-        if (is_taken_out || weir_yaml_get(covered, key) != NULL || weir_str_equal(key, overlay->key))
+        if (is_taken_out || weir_yaml_get(covered, key) != NULL ||
+            weir_str_equal(key, overlay->key))
             continue;
         begin_pair(key, count, out);
         weir_yaml_print(value, out);

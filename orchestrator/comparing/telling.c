@@ -70,8 +70,7 @@ static json_t *expected_json(const struct comparison *comparison, const struct p
     size_t done = progress->of_state[CELL_DONE];
     for (size_t i = 0; i < progress->count; i++)
         seconds += (double)comparison->cells[i].took_us / (double)US_PER_SECOND;
-    return done == 0 ? json_null()
-                     : json_real(seconds / (double)done * ceil(left / at_once));
+    return done == 0 ? json_null() : json_real(seconds / (double)done * ceil(left / at_once));
 }
 
 json_t *orchestrator_comparison_brief(const struct comparisons *comparisons,
@@ -81,8 +80,7 @@ json_t *orchestrator_comparison_brief(const struct comparisons *comparisons,
     return JSON_FIELDS(
         JSON_TEXT("comparison", comparison->grid->name), JSON_TEXT("name", comparison->grid->name),
         JSON_TEXT("file", comparison->file),
-        JSON_TEXT("state",
-                  state_of(comparison, &progress, comparisons->pipelines->are_held)),
+        JSON_TEXT("state", state_of(comparison, &progress, comparisons->pipelines->are_held)),
         JSON_NEW("progress",
                  JSON_FIELDS(JSON_NUMBER("of", progress.count),
                              JSON_NUMBER("done", progress.of_state[CELL_DONE]),
@@ -146,9 +144,8 @@ static bool is_priced(const struct orchestrator_prices *prices)
 static double cost_of(const struct orchestrator_prices *prices,
                       const struct orchestrator_cost *cost)
 {
-    return is_priced(prices)
-               ? orchestrator_money(prices, cost)
-               : (double)(cost->trainer_cpu_ns + cost->worker_cpu_ns) / NS_PER_SECOND;
+    return is_priced(prices) ? orchestrator_money(prices, cost)
+                             : (double)(cost->trainer_cpu_ns + cost->worker_cpu_ns) / NS_PER_SECOND;
 }
 
 static json_t *cost_json(const struct orchestrator_prices *prices,
@@ -218,17 +215,17 @@ static void tell_quality(const struct telling *telling, const struct measured_wi
                          size_t count, struct verdict_cell *verdict, json_t *cell)
 {
     const struct grid_judge *judge = &telling->comparison->grid->judge;
-    verdict->is_judged = orchestrator_windows_mean(windows, count, judge->from, judge->until,
-                                                   &verdict->judged);
+    verdict->is_judged =
+        orchestrator_windows_mean(windows, count, judge->from, judge->until, &verdict->judged);
     verdict->is_chosen_by = orchestrator_windows_mean(windows, count, judge->choose_from,
                                                       judge->choose_until, &verdict->chosen_by);
     json_object_set_new(
         cell, "quality",
-        JSON_FIELDS(JSON_TEXT("metric", judge->metric),
-                    JSON_NEW("judged_from", time_or_null(judge->from)),
-                    JSON_NEW("judged_until", time_or_null(judge->until)),
-                    JSON_NEW("value", real_or_null(verdict->is_judged, verdict->judged)),
-                    JSON_NEW("chosen_by", real_or_null(verdict->is_chosen_by, verdict->chosen_by))));
+        JSON_FIELDS(
+            JSON_TEXT("metric", judge->metric), JSON_NEW("judged_from", time_or_null(judge->from)),
+            JSON_NEW("judged_until", time_or_null(judge->until)),
+            JSON_NEW("value", real_or_null(verdict->is_judged, verdict->judged)),
+            JSON_NEW("chosen_by", real_or_null(verdict->is_chosen_by, verdict->chosen_by))));
     json_object_set_new(cell, "windows", windows_json(windows, count));
 }
 
@@ -265,15 +262,15 @@ static void tell_result(struct telling *telling, size_t row, size_t index, json_
         .seed = orchestrator_grid_seed_of(grid, index)};
     tell_quality(telling, windows, count, verdict, cell);
     tell_cost(telling, row, index, verdict, cell);
-    json_t *facts = JSON_FIELDS(
-        JSON_NUMBER("triggers", weir_rows_i64(rows, row, "triggers")),
-        JSON_NUMBER("samples", weir_rows_i64(rows, row, "samples")),
-        JSON_DOUBLE("seconds", (double)(weir_rows_i64(rows, row, "finished_us") -
-                                        weir_rows_i64(rows, row, "started_us")) /
-                                   (double)US_PER_SECOND),
-        JSON_TEXT("weir", weir_rows_text(rows, row, "weir")),
-        JSON_TEXT("machine", weir_rows_text(rows, row, "machine")),
-        JSON_TEXT("model_digest", weir_rows_text(rows, row, "model_digest")));
+    json_t *facts =
+        JSON_FIELDS(JSON_NUMBER("triggers", weir_rows_i64(rows, row, "triggers")),
+                    JSON_NUMBER("samples", weir_rows_i64(rows, row, "samples")),
+                    JSON_DOUBLE("seconds", (double)(weir_rows_i64(rows, row, "finished_us") -
+                                                    weir_rows_i64(rows, row, "started_us")) /
+                                               (double)US_PER_SECOND),
+                    JSON_TEXT("weir", weir_rows_text(rows, row, "weir")),
+                    JSON_TEXT("machine", weir_rows_text(rows, row, "machine")),
+                    JSON_TEXT("model_digest", weir_rows_text(rows, row, "model_digest")));
     json_object_update(cell, facts);
     json_decref(facts);
     json_decref(list);
@@ -307,8 +304,7 @@ static void tell_cell(struct telling *telling, size_t index)
     WEIR_AUTO_FREE char *pipeline = orchestrator_comparison_pipeline_name(comparison, index);
     json_t *json = JSON_FIELDS(
         JSON_TEXT("cell", cell->name), JSON_TEXT("policy", policy->name),
-        JSON_NEW("axes",
-                 axes_json(policy, orchestrator_grid_seed_of(comparison->grid, index))),
+        JSON_NEW("axes", axes_json(policy, orchestrator_grid_seed_of(comparison->grid, index))),
         JSON_TEXT("pipeline", pipeline),
         JSON_TEXT("state", orchestrator_cell_state_name(cell->state)),
         JSON_TEXT("error", error_of(telling, cell)), JSON_TEXT("config_digest", cell->digest));
@@ -382,15 +378,15 @@ static json_t *policy_json(const struct telling *telling, size_t index,
     bool is_compared = policy != grid->baseline && json_is_object(against);
     if (!is_compared)
         json_decref(against);
-    return JSON_FIELDS(
-        JSON_TEXT("policy", policy->name), JSON_NEW("axes", axes_json(policy, 0)),
-        JSON_NUMBER("seeds", verdict->cost.count), JSON_NEW("quality", interval_json(&verdict->judged)),
-        JSON_NEW("chosen_by", interval_json(&verdict->chosen_by)),
-        JSON_NEW("costs", mean_costs(telling, policy->name)),
-        JSON_NEW("reused", mean_reused(telling, policy->name)),
-        JSON_FLAG("pareto", verdict->is_optimal), JSON_FLAG("chosen", is_chosen),
-        JSON_FLAG("baseline", policy == grid->baseline),
-        JSON_NEW("against", is_compared ? against : json_null()));
+    return JSON_FIELDS(JSON_TEXT("policy", policy->name), JSON_NEW("axes", axes_json(policy, 0)),
+                       JSON_NUMBER("seeds", verdict->cost.count),
+                       JSON_NEW("quality", interval_json(&verdict->judged)),
+                       JSON_NEW("chosen_by", interval_json(&verdict->chosen_by)),
+                       JSON_NEW("costs", mean_costs(telling, policy->name)),
+                       JSON_NEW("reused", mean_reused(telling, policy->name)),
+                       JSON_FLAG("pareto", verdict->is_optimal), JSON_FLAG("chosen", is_chosen),
+                       JSON_FLAG("baseline", policy == grid->baseline),
+                       JSON_NEW("against", is_compared ? against : json_null()));
 }
 
 static void tell_policies(struct telling *telling, json_t *json)
@@ -403,8 +399,7 @@ static void tell_policies(struct telling *telling, json_t *json)
     };
     WEIR_AUTO_FREE struct verdict_policy *verdicts =
         weir_calloc(grid->policy_count, sizeof(*verdicts));
-    size_t chosen =
-        orchestrator_verdict(telling->judged, telling->judged_count, &rules, verdicts);
+    size_t chosen = orchestrator_verdict(telling->judged, telling->judged_count, &rules, verdicts);
     json_t *policies = json_array();
     for (size_t i = 0; i < grid->policy_count; i++)
         json_array_append_new(policies, policy_json(telling, i, &verdicts[i], i == chosen));
@@ -416,13 +411,12 @@ static void tell_policies(struct telling *telling, json_t *json)
 
 static json_t *judge_json(const struct grid_judge *judge)
 {
-    return JSON_FIELDS(JSON_TEXT("evaluation", judge->evaluation),
-                       JSON_TEXT("metric", judge->metric),
-                       JSON_TEXT("better", judge->higher_is_better ? "higher" : "lower"),
-                       JSON_NEW("from", time_or_null(judge->from)),
-                       JSON_NEW("until", time_or_null(judge->until)),
-                       JSON_NEW("choose_from", time_or_null(judge->choose_from)),
-                       JSON_NEW("choose_until", time_or_null(judge->choose_until)));
+    return JSON_FIELDS(
+        JSON_TEXT("evaluation", judge->evaluation), JSON_TEXT("metric", judge->metric),
+        JSON_TEXT("better", judge->higher_is_better ? "higher" : "lower"),
+        JSON_NEW("from", time_or_null(judge->from)), JSON_NEW("until", time_or_null(judge->until)),
+        JSON_NEW("choose_from", time_or_null(judge->choose_from)),
+        JSON_NEW("choose_until", time_or_null(judge->choose_until)));
 }
 
 static void tell_grid(const struct comparison_grid *grid, json_t *json)
@@ -440,8 +434,8 @@ enum weir_status orchestrator_comparison_tell(const struct comparisons *comparis
     WEIR_AUTO(weir_rows) rows = NULL;
     const struct comparison_grid *grid = comparison->grid;
     size_t count = orchestrator_grid_cell_count(grid);
-    enum weir_status status = DB_RUN(comparisons->context->db, Q_cell_results, &rows, err,
-                                     DB_I64(comparison->number));
+    enum weir_status status =
+        DB_RUN(comparisons->context->db, Q_cell_results, &rows, err, DB_I64(comparison->number));
     if (status != WEIR_OK)
         return status;
     WEIR_AUTO_FREE struct verdict_cell *judged = weir_calloc(count, sizeof(*judged));

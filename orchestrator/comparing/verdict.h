@@ -1,4 +1,4 @@
-/* What the cells of a comparison say together: quality and cost of each policy over its seeds, which policies no other
+/* The cells of a comparison taken together: quality and cost of each policy over its seeds, which policies no other
  * beats in both, the one that an earlier time would have chosen, and differences from the baseline. Pure. */
 #ifndef ORCHESTRATOR_COMPARING_VERDICT_H
 #define ORCHESTRATOR_COMPARING_VERDICT_H
@@ -21,7 +21,8 @@ struct measured_window {
     int64_t samples;
 };
 
-/* Keeps, of windows in the order of (evaluation, metric, from, until, trigger), one for each interval: that of the newest model whose
+/* Keeps, of windows in the order of (evaluation, metric, from, until, trigger), one for each interval: that of the
+ * newest model whose
  * samples all lie before it, which is the one that would have been in use. Returns how many are kept. */
 size_t orchestrator_windows_in_use(struct measured_window *windows, size_t count);
 
@@ -41,7 +42,7 @@ struct verdict_cell {
 struct verdict_policy {
     struct mean_interval judged, chosen_by, cost;
     struct mean_interval difference; /* judged, minus the baseline's with the same seed */
-    bool is_optimal;                 /* none has better quality at no more cost, or the same at less */
+    bool is_optimal; /* none has better quality at no more cost, or the same at less */
 };
 
 struct verdict_rules {

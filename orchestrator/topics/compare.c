@@ -16,9 +16,8 @@ static struct comparison *find(struct topic_call *call)
 {
     const char *name = orchestrator_topic_text(call, "comparison", "");
     struct comparison *comparison = call->all->comparisons->first;
-    while (comparison != NULL &&
-           (!sees(call, comparison) ||
-            (name[0] != '\0' && strcmp(comparison->grid->name, name) != 0)))
+    while (comparison != NULL && (!sees(call, comparison) ||
+                                  (name[0] != '\0' && strcmp(comparison->grid->name, name) != 0)))
         comparison = comparison->next;
     if (comparison == NULL && name[0] == '\0')
         topic_fail(call, WEIR_NOT_FOUND, "no comparison yet: weir compare takes a grid in");

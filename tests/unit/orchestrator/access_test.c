@@ -11,25 +11,33 @@
 
 /* All that a key of each role may ask, as an operator would write it down. */
 static const char *const VIEWER_ASKS[] = {
-    "status",       "list",       "standing",     "events",     "report",   "plan",
-    "select",       "models",     "model",        "model_diff", "lineage",  "datasets",
-    "sets",         "exports",    "feed_list",    "workers",    "cache",    "doctor",
-    "erase_status", "erase_list", "erase_verify", "erase_key",  "webhooks", NULL,
+    "status",      "list",       "standing",     "events",     "report",       "plan",
+    "select",      "models",     "model",        "model_diff", "lineage",      "datasets",
+    "comparisons", "comparison", "sets",         "exports",    "feed_list",    "workers",
+    "cache",       "doctor",     "erase_status", "erase_list", "erase_verify", "erase_key",
+    "webhooks",    NULL,
 };
 static const char *const SUBMITTER_ASKS[] = {
-    "status", "list",          "standing",       "events",       "report",       "plan",
-    "select", "models",        "model",          "model_diff",   "lineage",      "datasets",
-    "sets",   "exports",       "workers",        "cache",        "erase_key",    "output",
-    "submit", "apply",         "pause",          "resume",       "stop",         "remove",
-    "rerun",  "evaluate",      "predict",        "predict_open", "predict_rows", "model_export",
-    "push",   "model_promote", "model_rollback", NULL,
+    "status",         "list",         "standing",   "events",
+    "report",         "plan",         "select",     "models",
+    "model",          "model_diff",   "lineage",    "datasets",
+    "compare",        "comparisons",  "comparison", "comparison_remove",
+    "sets",           "exports",      "workers",    "cache",
+    "erase_key",      "output",       "submit",     "apply",
+    "pause",          "resume",       "stop",       "remove",
+    "rerun",          "evaluate",     "predict",    "predict_open",
+    "predict_rows",   "model_export", "push",       "model_promote",
+    "model_rollback", NULL,
 };
 static const char *const PRIVACY_ASKS[] = {
-    "status",         "list",       "standing",     "events",     "report",        "plan",
-    "select",         "models",     "model",        "model_diff", "lineage",       "datasets",
-    "sets",           "exports",    "workers",      "cache",      "doctor",        "erase_request",
-    "erase_requests", "erase_plan", "erase_status", "erase_list", "erase_receipt", "erase_verify",
-    "erase_key",      "audit",      NULL,
+    "status",       "list",          "standing",       "events",
+    "report",       "plan",          "select",         "models",
+    "model",        "model_diff",    "lineage",        "datasets",
+    "sets",         "exports",       "workers",        "cache",
+    "doctor",       "erase_request", "erase_requests", "erase_plan",
+    "erase_status", "erase_list",    "erase_receipt",  "erase_verify",
+    "erase_key",    "audit",         "comparisons",    "comparison",
+    NULL,
 };
 /* Everything but these. */
 static const char *const OPERATOR_LACKS[] = {"erase_request", "erase_requests", "erase_plan", NULL};
