@@ -22,8 +22,8 @@ struct measured_window {
 };
 
 /* Keeps, of windows in the order of (evaluation, metric, from, until, trigger), one for each interval: that of the
- * newest model whose
- * samples all lie before it, which is the one that would have been in use. Returns how many are kept. */
+ * newest model whose samples all lie before it, which is the one that would have been in use. Returns how many are
+ * kept. */
 size_t orchestrator_windows_in_use(struct measured_window *windows, size_t count);
 
 /* The mean over the windows within [from, until), each weighing the same; false: there is none that is defined. */
