@@ -201,9 +201,7 @@ static enum weir_status begin_pipeline(struct handled *handled, struct orchestra
     int64_t pipeline = 0;
     handled->config = config;
     enum weir_status status =
-        weir_fault("comparison.start")
-            ? weir_fail(err, WEIR_UNAVAILABLE, "fault comparison.start")
-            : orchestrator_commit(handled->all->context, effect_started, &pipeline, handled, err);
+        orchestrator_commit(handled->all->context, effect_started, &pipeline, handled, err);
     if (status != WEIR_OK) {
         orchestrator_config_free(config);
         return status;
@@ -282,6 +280,8 @@ static enum cell_state state_after(const struct pipeline *pipeline)
 static enum weir_status end_cell(struct handled *handled, struct weir_error *err)
 {
     struct comparing_cell *cell = handled->cell;
+    if (weir_fault("comparison.end"))
+        return weir_fail(err, WEIR_UNAVAILABLE, "fault comparison.end");
     enum weir_status status = orchestrator_cell_harvest(
         handled->all->context, handled->comparison->number, cell->name, cell->pipeline, err);
     if (status != WEIR_OK)
@@ -356,8 +356,8 @@ static bool is_through(const struct comparison *comparison)
 {
     for (size_t i = 0; i < orchestrator_grid_cell_count(comparison->grid); i++) {
         enum cell_state state = comparison->cells[i].state;
-        bool begins = comparison->is_open && state == CELL_WAITING;
-        if (begins || (state != CELL_WAITING && state != CELL_DONE))
+        bool is_over = state == CELL_DONE || (!comparison->is_open && state != CELL_RUNNING);
+        if (!is_over)
             return false;
     }
     return true;

@@ -3,7 +3,7 @@
 import json
 import subprocess
 
-from weirlab import DEADLINE_S, Lab, await_that, kill, serve, served
+from weirlab import DEADLINE_S, Lab, await_that, faulty, serve, served
 
 GRID = """\
 comparison: grid
@@ -132,6 +132,23 @@ def test_a_comparison_goes_on_after_kill_9(lab):
     assert len(ran) == 4 and {p["state"] for p in ran} == {"FINISHED"}, ran
 
 
+def test_a_platform_that_dies_at_an_edge_of_a_cell_goes_on(lab):
+    """After a cell and its pipeline are noted, and before what came of it is kept."""
+    for point in ("started", "end"):
+        name = f"edge-{point}"
+        with faulty(f"comparison.{point}=!1"):
+            server = serve(lab)
+        command = lab.begin("compare", write_grid(lab, name=name), "--json", stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE)
+        server.communicate(timeout=DEADLINE_S)
+        assert server.returncode < 0, server.returncode
+        with served(lab):
+            out, complaints = command.communicate(timeout=DEADLINE_S)
+            assert command.returncode == 0 and json.loads(out)["progress"]["done"] == 2, (out, complaints)
+            ran = [p["pipeline"] for p in compared(lab, "list")["pipelines"] if p["pipeline"].startswith(name)]
+        assert sorted(ran) == [f"{name}-{policy}-scratch-s1" for policy in ("often", "once")], ran
+
+
 def main():
     lab = Lab(samples=300, epochs=1)
     try:
@@ -141,6 +158,7 @@ def main():
                     test(lab)
         test_what_is_wrong_is_said_with_its_place(lab)
         test_a_comparison_goes_on_after_kill_9(lab)
+        test_a_platform_that_dies_at_an_edge_of_a_cell_goes_on(lab)
     finally:
         lab.remove()
 
