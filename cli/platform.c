@@ -241,6 +241,12 @@ static enum weir_status greet(struct cli_platform *platform, const char *socket_
     return greet_at(platform, endpoint, START_MS, err);
 }
 
+/* True when there is no platform yet, and the command starts one that works there: then that is where it is made. */
+static bool may_begin(const struct cli_platform *platform, enum weir_status looked)
+{
+    return looked == WEIR_INVALID && platform->place->works;
+}
+
 /* Until the orchestrator that was started has written where its sockets are. */
 static enum weir_status wait_for_sockets(struct cli_platform *platform, char **ret_socket_dir,
                                          struct weir_error *err)
@@ -252,7 +258,10 @@ static enum weir_status wait_for_sockets(struct cli_platform *platform, char **r
         status = cli_platform_pause(platform, LOOK_MS, err);
         if (status == WEIR_OK)
             status = cli_lock_read(platform->place->data_dir, &lock, err);
-        if (status == WEIR_OK && lock.pid == platform->serving.pid && lock.socket_dir[0] != '\0') {
+        if (may_begin(platform, status))
+            status = WEIR_OK; /* it is being made */
+        else if (status == WEIR_OK && lock.pid == platform->serving.pid &&
+                 lock.socket_dir[0] != '\0') {
             *ret_socket_dir = WEIR_TAKE(lock.socket_dir);
             return WEIR_OK;
         }
@@ -308,7 +317,7 @@ static enum weir_status join_or_start(struct cli_platform *platform, struct weir
         status = await_sockets(platform, &lock, err);
         return status == WEIR_OK ? greet(platform, lock.socket_dir, err) : status;
     }
-    if (status == WEIR_OK)
+    if (status == WEIR_OK || may_begin(platform, status))
         status = cli_serving_start(platform->place->data_dir, platform->place->works,
                                    &platform->serving, err);
     if (status != WEIR_OK)

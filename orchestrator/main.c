@@ -6,6 +6,7 @@
 #include "core/base/memory.h"
 #include "core/service/options.h"
 #include "orchestrator/checking.h"
+#include "orchestrator/comparing/grid.h"
 #include "orchestrator/config/parse.h"
 #include "orchestrator/erasures/signing.h"
 #include "orchestrator/local.h"
@@ -267,6 +268,8 @@ static int describe_config(void)
     }
     weir_buf_append_text(&out, "\n");
     orchestrator_system_describe(&out);
+    weir_buf_append_text(&out, "\n");
+    orchestrator_grid_describe(&out);
     (void)fwrite(out.at, 1, out.size, stdout);
     return EXIT_DONE;
 }

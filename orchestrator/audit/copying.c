@@ -7,8 +7,7 @@
 static const char *const KEPT[] = {
     "pipeline", "number",  "model",   "other",   "previous", "dataset", "evaluation",
     "consumer", "export",  "trigger", "erasure", "name",     "role",    "tenant",
-    "public",   "workers", "dry_run", "known",   "replaced", "done",
-    "comparison",
+    "public",   "workers", "dry_run", "known",   "replaced", "done",    "comparison",
 };
 
 static bool may_stay(const json_t *value)

@@ -93,22 +93,12 @@ json_t *orchestrator_comparison_brief(const struct comparisons *comparisons,
 
 /* ---- a cell ---- */
 
-/* Work on rows that were read for others is work all the same where nobody else is: what a sample costs to make, over
- * all cells. */
-static double ns_per_sample(const struct comparison *comparison, const struct weir_rows *rows)
+static size_t find_row(const struct weir_rows *rows, const char *cell)
 {
-    int64_t ns = 0, samples = 0;
-    for (size_t i = 0; i < orchestrator_grid_cell_count(comparison->grid); i++)
-        for (size_t row = 0; row < weir_rows_count(rows); row++) {
-            if (strcmp(weir_rows_text(rows, row, "cell"), comparison->cells[i].name) != 0)
-                continue;
-            int64_t shared = weir_rows_i64(rows, row, "shared_batches") *
-                             (int64_t)orchestrator_grid_batch_of(comparison->grid, i);
-            int64_t read = weir_rows_i64(rows, row, "read_samples");
-            ns += weir_rows_i64(rows, row, "worker_cpu_ns");
-            samples += read > shared ? read - shared : 0;
-        }
-    return samples > 0 ? (double)ns / (double)samples : 0;
+    size_t row = 0;
+    while (row < weir_rows_count(rows) && strcmp(weir_rows_text(rows, row, "cell"), cell) != 0)
+        row++;
+    return row;
 }
 
 /* A comparison that is being told. */
@@ -117,7 +107,7 @@ struct telling {
     const struct comparison *comparison;
     const struct orchestrator_prices *prices;
     const struct weir_rows *rows;
-    double ns_per_sample;
+    size_t *row_of; /* each cell's; as many as there are: it has none */
     json_t *cells;
     struct verdict_cell *judged; /* of the cells that are done */
     size_t judged_count;
@@ -229,14 +219,54 @@ static void tell_quality(const struct telling *telling, const struct measured_wi
     json_object_set_new(cell, "windows", windows_json(windows, count));
 }
 
+/* Making of batches by workers. */
+struct making {
+    int64_t cpu_ns;
+    int64_t made, shared; /* samples: those of batches that were made, and of those found made */
+};
+
+/* Of all cells whose samples go through the same operators as those of cell `index`. */
+static struct making making_of(const struct telling *telling, size_t index)
+{
+    enum { PREPROCESS = 2 }; /* in GRID_AXIS_NAMES */
+    const struct comparison *comparison = telling->comparison;
+    const struct grid_policy *policy = orchestrator_grid_policy_of(comparison->grid, index);
+    struct making making = {0};
+    for (size_t i = 0; i < orchestrator_grid_cell_count(comparison->grid); i++) {
+        size_t row = telling->row_of[i];
+        if (row == weir_rows_count(telling->rows) ||
+            orchestrator_grid_policy_of(comparison->grid, i)->values[PREPROCESS] !=
+                policy->values[PREPROCESS])
+            continue;
+        int64_t read = weir_rows_i64(telling->rows, row, "read_samples");
+        int64_t shared = weir_rows_i64(telling->rows, row, "shared_batches") *
+                         (int64_t)orchestrator_grid_batch_of(comparison->grid, i);
+        making.cpu_ns += weir_rows_i64(telling->rows, row, "worker_cpu_ns");
+        making.shared += shared < read ? shared : read;
+        making.made += shared < read ? read - shared : 0;
+    }
+    return making;
+}
+
+/* The time that workers would have taken for a cell alone, by what a sample took that was made. The cost of a batch that
+ * several need is split over them, whoever it was made for first. */
+static int64_t alone_ns(const struct telling *telling, size_t row, size_t index)
+{
+    int64_t own = weir_rows_i64(telling->rows, row, "worker_cpu_ns");
+    const struct making making = making_of(telling, index);
+    if (making.shared == 0 || making.made == 0)
+        return own;
+    double alone = (double)weir_rows_i64(telling->rows, row, "read_samples") *
+                   (double)making.cpu_ns / (double)making.made;
+    return alone > (double)own ? (int64_t)alone : own;
+}
+
 static void tell_cost(const struct telling *telling, size_t row, size_t index,
                       struct verdict_cell *verdict, json_t *cell)
 {
     struct orchestrator_cost cost = orchestrator_run_cost(telling->rows, row);
     struct orchestrator_cost alone = cost;
-    int64_t shared = weir_rows_i64(telling->rows, row, "shared_batches") *
-                     (int64_t)orchestrator_grid_batch_of(telling->comparison->grid, index);
-    alone.worker_cpu_ns += (int64_t)((double)shared * telling->ns_per_sample);
+    alone.worker_cpu_ns = alone_ns(telling, row, index);
     verdict->cost = cost_of(telling->prices, &alone);
     json_t *own = cost_json(telling->prices, &alone);
     json_object_update(cell, own);
@@ -287,20 +317,12 @@ static const char *error_of(const struct telling *telling, const struct comparin
                : orchestrator_pipeline_error(pipeline);
 }
 
-static size_t row_of(const struct weir_rows *rows, const char *cell)
-{
-    size_t row = 0;
-    while (row < weir_rows_count(rows) && strcmp(weir_rows_text(rows, row, "cell"), cell) != 0)
-        row++;
-    return row;
-}
-
 static void tell_cell(struct telling *telling, size_t index)
 {
     const struct comparison *comparison = telling->comparison;
     const struct comparing_cell *cell = &comparison->cells[index];
     const struct grid_policy *policy = orchestrator_grid_policy_of(comparison->grid, index);
-    size_t row = row_of(telling->rows, cell->name);
+    size_t row = telling->row_of[index];
     WEIR_AUTO_FREE char *pipeline = orchestrator_comparison_pipeline_name(comparison, index);
     json_t *json = JSON_FIELDS(
         JSON_TEXT("cell", cell->name), JSON_TEXT("policy", policy->name),
@@ -439,12 +461,15 @@ enum weir_status orchestrator_comparison_tell(const struct comparisons *comparis
     if (status != WEIR_OK)
         return status;
     WEIR_AUTO_FREE struct verdict_cell *judged = weir_calloc(count, sizeof(*judged));
+    WEIR_AUTO_FREE size_t *row_of = weir_calloc(count, sizeof(*row_of));
+    for (size_t i = 0; i < count; i++)
+        row_of[i] = find_row(rows, comparison->cells[i].name);
     struct telling telling = {
         .comparisons = comparisons,
         .comparison = comparison,
         .prices = grid->has_prices ? &grid->prices : &comparisons->context->prices,
         .rows = rows,
-        .ns_per_sample = ns_per_sample(comparison, rows),
+        .row_of = row_of,
         .cells = json_array(),
         .judged = judged,
     };

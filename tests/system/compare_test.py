@@ -2,8 +2,11 @@
 
 import json
 import subprocess
+from pathlib import Path
 
-from weirlab import DEADLINE_S, Lab, await_that, faulty, serve, served
+from weirlab import DEADLINE_S, Lab, await_that, faulty, serve, served, victims
+
+SHIPPED = Path(__file__).resolve().parent.parent.parent / "config/grids/quickstart.yaml"
 
 GRID = """\
 comparison: grid
@@ -104,6 +107,7 @@ def test_what_is_wrong_is_said_with_its_place(lab):
     for was, put, said in (
             ("every: 1 month, from: 2002-02-01}", "every: sometimes}", "wrong.yaml:6:"),
             ("metric: accuracy", "metric: acuracy", "wrong.yaml:11:"),
+            ("start_from: scratch}", "start_from: scratch, epochs: none}", "wrong.yaml:8:14"),
             ("axes:", "axis:", "did you mean 'axes'"),
             ("choose_until: 2002-03-01", "choose_until: 2002-04-01", "earlier intervals"),
             ("{trigger: once, training", "{trigger: never, training", "wrong.yaml:12:")):
@@ -112,6 +116,14 @@ def test_what_is_wrong_is_said_with_its_place(lab):
         assert done.returncode == 2 and said in done.stdout + done.stderr, (put, done)
     (lab.folder / "wrong.yaml").write_text(good)
     assert lab.ask("compare", "--check", grid).returncode == 0
+    assert lab.ask("compare", "--check", str(SHIPPED)).returncode == 0
+
+
+def test_one_command_makes_the_platform_that_it_needs(lab):
+    fresh = lab.folder / "fresh"
+    answer = json.loads(lab.weir("compare", write_grid(lab, name="fresh"), "--json", data_dir=fresh))
+    assert answer["progress"]["done"] == 2, answer["progress"]
+    await_that(lambda: not victims(fresh, "orchestrator"))
 
 
 def test_a_comparison_goes_on_after_kill_9(lab):
@@ -157,6 +169,7 @@ def main():
                 if name.startswith("served_test_"):
                     test(lab)
         test_what_is_wrong_is_said_with_its_place(lab)
+        test_one_command_makes_the_platform_that_it_needs(lab)
         test_a_comparison_goes_on_after_kill_9(lab)
         test_a_platform_that_dies_at_an_edge_of_a_cell_goes_on(lab)
     finally:
