@@ -45,6 +45,8 @@ const char *weir_yaml_text(const struct weir_yaml_node *node);
 /* Appends the node on one line, as YAML that reads the same ({a: 1, b: [x, y]}). NULL prints as
  * null. */
 void weir_yaml_print(const struct weir_yaml_node *node, struct weir_buf *out);
+/* The same, and what is written in quotes stays in quotes: it reads the same as JSON, too. */
+void weir_yaml_print_as_written(const struct weir_yaml_node *node, struct weir_buf *out);
 /* Appends the node on one line, as JSON: what is written without quotes is a number, true, false or null where it reads
  * like one (YAML 1.2, core schema, decimal numbers), anything else a text. NULL is null. */
 void weir_yaml_print_json(const struct weir_yaml_node *node, struct weir_buf *out);

@@ -28,7 +28,7 @@ static void put_pairs(const struct overlay *overlay, const struct weir_yaml_node
             weir_str_equal(key, overlay->key))
             continue;
         begin_pair(key, count, out);
-        weir_yaml_print(value, out);
+        weir_yaml_print_as_written(value, out);
     }
 }
 
@@ -36,7 +36,7 @@ void orchestrator_overlay_print(const struct overlay *overlay, struct weir_buf *
 {
     size_t count = 0;
     if (!weir_yaml_is_mapping(overlay->below) && overlay->above == NULL) {
-        weir_yaml_print(overlay->below, out);
+        weir_yaml_print_as_written(overlay->below, out);
         return;
     }
     weir_buf_append_text(out, "{");

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { WINDOWS_TOLD_MAX = 50000 }; /* in one answer, which has a bound */
+
 static const double NS_PER_SECOND = 1e9;
 #define US_PER_SECOND INT64_C(1000000)
 
@@ -174,10 +176,11 @@ static struct measured_window *windows_of(const struct telling *telling, const j
     return windows;
 }
 
-static json_t *windows_json(const struct measured_window *windows, size_t count)
+/* Those from the `first` on. */
+static json_t *windows_json(const struct measured_window *windows, size_t first, size_t count)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = first; i < count; i++)
         json_array_append_new(
             list,
             JSON_FIELDS(JSON_TIME("from", windows[i].from), JSON_TIME("until", windows[i].until),
@@ -216,7 +219,10 @@ static void tell_quality(const struct telling *telling, const struct measured_wi
             JSON_NEW("judged_until", time_or_null(judge->until)),
             JSON_NEW("value", real_or_null(verdict->is_judged, verdict->judged)),
             JSON_NEW("chosen_by", real_or_null(verdict->is_chosen_by, verdict->chosen_by))));
-    json_object_set_new(cell, "windows", windows_json(windows, count));
+    size_t most = WINDOWS_TOLD_MAX / orchestrator_grid_cell_count(telling->comparison->grid);
+    size_t left_out = count > most ? count - most : 0;
+    json_object_set_new(cell, "windows", windows_json(windows, left_out, count));
+    json_object_set_new(cell, "windows_left_out", json_integer((json_int_t)left_out));
 }
 
 /* Making of batches by workers. */
@@ -248,8 +254,8 @@ static struct making making_of(const struct telling *telling, size_t index)
     return making;
 }
 
-/* The time that workers would have taken for a cell alone, by what a sample took that was made. The cost of a batch that
- * several need is split over them, whoever it was made for first. */
+/* The time that workers would have taken for a cell alone, by what a sample took that was made. The cost of a batch
+ * that several need is split over them, whoever it was made for first. */
 static int64_t alone_ns(const struct telling *telling, size_t row, size_t index)
 {
     int64_t own = weir_rows_i64(telling->rows, row, "worker_cpu_ns");

@@ -28,13 +28,13 @@
     "training: {model: linear, loss: logistic, epochs: 2, seed: 9}\n"                  \
     "evaluation: [{name: next, strategy: slicing, every: 1d, metrics: [accuracy, log_loss]}]\n"
 #define HEAD "comparison: g\nbase: base.yaml\n"
-#define AXES                                 \
-    "axes:\n"                                \
-    "  training:\n"                          \
-    "    more: {epochs: 5, loss: null}\n"    \
-    "    net: {program: net}\n"              \
-    "  trigger:\n"                           \
-    "    daily: {policy: time, every: 1d}\n" \
+#define AXES                                                      \
+    "axes:\n"                                                     \
+    "  training:\n"                                               \
+    "    more: {epochs: 5, loss: null}\n"                         \
+    "    net: {program: net, options: {width: 5, name: \"5\"}}\n" \
+    "  trigger:\n"                                                \
+    "    daily: {policy: time, every: 1d}\n"                      \
     "    ten: {samples: 20}\n"
 #define JUDGE "judge: {evaluation: next, metric: accuracy}\n"
 
@@ -86,7 +86,7 @@ static void a_grid_has_a_cell_for_each_entry_of_each_axis_and_each_seed(void **u
     assert_int_equal(orchestrator_grid_cell_count(grid), 8);
     assert_cell(grid, 0, "daily-more-s3", "name: g-daily-more-s3", "name: base");
     assert_cell(grid, 1, "daily-more-s4", "seed: 4", "seed: 9");
-    assert_cell(grid, 2, "daily-net-s3", "training: {program: net, seed: 3}", "logistic");
+    assert_cell(grid, 2, "daily-net-s3", "options: {width: 5, name: \"5\"}, seed: 3}", "logistic");
     assert_cell(grid, 0, "daily-more-s3", "trigger: {policy: time, every: 1d}", "amount");
     assert_cell(grid, 4, "ten-more-s3", "trigger: {policy: amount, samples: 20}", "samples: 10");
     assert_cell(grid, 4, "ten-more-s3", "epochs: 5", "logistic");
