@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const GRID_AXIS_NAMES[GRID_AXES] = {"trigger", "selection", "preprocess", "training"};
+const char *const ORCHESTRATOR_GRID_AXES[GRID_AXES] = {"trigger", "selection", "preprocess",
+                                                       "training"};
 
 struct grid_section {
     const char *comparison;
@@ -119,7 +120,7 @@ static enum weir_status check_axis(const struct comparison_grid *grid, size_t in
     const char *names[GRID_AXES + 1] = {NULL};
     bool is_known = false;
     for (size_t i = 0; i < GRID_AXES; i++) {
-        names[i] = GRID_AXIS_NAMES[i];
+        names[i] = ORCHESTRATOR_GRID_AXES[i];
         is_known = is_known || strcmp(axis, names[i]) == 0;
     }
     if (!is_known)
@@ -182,7 +183,7 @@ static enum weir_status check_choice(const struct comparison_grid *grid,
 static bool is_chosen(const struct grid_policy *policy, const struct weir_yaml_node *choice)
 {
     for (size_t i = 0; i < GRID_AXES; i++) {
-        const char *wanted = weir_yaml_text(weir_yaml_get(choice, GRID_AXIS_NAMES[i]));
+        const char *wanted = weir_yaml_text(weir_yaml_get(choice, ORCHESTRATOR_GRID_AXES[i]));
         if (wanted != NULL && !weir_str_equal(wanted, policy->entries[i]))
             return false;
     }
@@ -225,7 +226,7 @@ static bool combine(const struct comparison_grid *grid, size_t index, struct gri
 {
     *policy = (struct grid_policy){.name = NULL};
     for (size_t i = GRID_AXES; i-- > 0;) { /* the last axis changes fastest */
-        const struct weir_yaml_node *entries = weir_yaml_get(grid->axes, GRID_AXIS_NAMES[i]);
+        const struct weir_yaml_node *entries = weir_yaml_get(grid->axes, ORCHESTRATOR_GRID_AXES[i]);
         size_t count = weir_yaml_pairs(entries);
         if (count == 0)
             continue;
@@ -404,7 +405,7 @@ static unsigned line_of(const char *line, const char **ret_reason)
 static size_t axis_of(const char *section)
 {
     size_t axis = 0;
-    while (axis < GRID_AXES && strcmp(GRID_AXIS_NAMES[axis], section) != 0)
+    while (axis < GRID_AXES && strcmp(ORCHESTRATOR_GRID_AXES[axis], section) != 0)
         axis++;
     return axis;
 }

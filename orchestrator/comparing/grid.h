@@ -17,7 +17,7 @@ enum {
 };
 
 /* Names of the axes, which are sections of a pipeline file, in the order of the names of cells. */
-extern const char *const GRID_AXIS_NAMES[GRID_AXES];
+extern const char *const ORCHESTRATOR_GRID_AXES[GRID_AXES];
 
 struct grid_policy {
     char *name;                                     /* "yearly-scratch" */

@@ -120,7 +120,7 @@ static json_t *axes_json(const struct grid_policy *policy, uint64_t seed)
     json_t *axes = json_object();
     for (size_t i = 0; i < GRID_AXES; i++)
         if (policy->entries[i] != NULL)
-            json_object_set_new(axes, GRID_AXIS_NAMES[i], json_string(policy->entries[i]));
+            json_object_set_new(axes, ORCHESTRATOR_GRID_AXES[i], json_string(policy->entries[i]));
     if (seed != 0)
         json_object_set_new(axes, "seed", json_integer((json_int_t)seed));
     return axes;
@@ -234,7 +234,7 @@ struct making {
 /* Of all cells whose samples go through the same operators as those of cell `index`. */
 static struct making making_of(const struct telling *telling, size_t index)
 {
-    enum { PREPROCESS = 2 }; /* in GRID_AXIS_NAMES */
+    enum { PREPROCESS = 2 }; /* in ORCHESTRATOR_GRID_AXES */
     const struct comparison *comparison = telling->comparison;
     const struct grid_policy *policy = orchestrator_grid_policy_of(comparison->grid, index);
     struct making making = {0};

@@ -43,6 +43,7 @@ preprocess:
 training: {model: text_bag, loss: logistic, report_losses: true}
 evaluation: [{name: next_week, strategy: slicing, every: 1w, metrics: [roc_auc]}]
 """
+FILES["clicks.yaml"] = PIPELINE
 
 
 def blocks(page, language):
@@ -63,6 +64,8 @@ def whole(block):
     elif block.startswith("  "):
         block = "training:\n  model: text_bag\n" + block
     found = sections(block)
+    if "comparison" in found:
+        return "--check-config", block
     if operators := found.pop("operators", None):
         found["preprocess"] = "preprocess:\n" + textwrap.indent(operators, "  ")
     if set(found) <= SYSTEM:
