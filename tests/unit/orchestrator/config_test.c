@@ -31,7 +31,14 @@ static void shipped_pipelines_are_good(void **state)
                    {WEIR_SOURCE_DIR "/benchmarks/suite/huffpost.yaml", "huffpost"},
                    {WEIR_SOURCE_DIR "/benchmarks/suite/criteo.yaml", "criteo"},
                    {WEIR_SOURCE_DIR "/benchmarks/suite/movies.yaml", "movies"},
-                   {WEIR_SOURCE_DIR "/benchmarks/suite/weather.yaml", "weather"}};
+                   {WEIR_SOURCE_DIR "/benchmarks/suite/weather.yaml", "weather"},
+                   {WEIR_SOURCE_DIR "/benchmarks/suite/air.yaml", "air"},
+                   {WEIR_SOURCE_DIR "/benchmarks/suite/bank.yaml", "bank"},
+                   {WEIR_SOURCE_DIR "/benchmarks/suite/clicks.yaml", "clicks"},
+                   {WEIR_SOURCE_DIR "/benchmarks/suite/flights.yaml", "flights"},
+                   {WEIR_SOURCE_DIR "/benchmarks/suite/mails.yaml", "mails"},
+                   {WEIR_SOURCE_DIR "/benchmarks/suite/speeches.yaml", "speeches"},
+                   {WEIR_SOURCE_DIR "/benchmarks/suite/winds.yaml", "winds"}};
     for (size_t i = 0; i < WEIR_COUNT(SHIPPED); i++) {
         WEIR_AUTO_BUF text = {0};
         WEIR_AUTO_BUF printed = {0};
