@@ -12,7 +12,7 @@ static const double BIAS[] = {-2, -1};
 
 static uint32_t values_of(uint32_t field)
 {
-    return 4u << field / 2;
+    return 4u << field / 3;
 }
 
 struct clicks_age clicks_age(const struct clicks *clicks, uint64_t row)

@@ -4,7 +4,7 @@
  *
  *   u, u'…      drawn in [0, 1) by xoshiro256** from mix64(seed) + row
  *   count j     floor(e^(6u)), which counts as (ln(count) / 3 - 1) sqrt(3) c_j
- *   category f  of V_f = 4 · 2^floor(f/2) values: rank k = floor((V_f + 1)^u) - 1, so that
+ *   category f  of V_f = 4 · 2^floor(f/3) values: rank k = floor((V_f + 1)^u) - 1, so that
  *               P(k) = ln((k + 2) / (k + 1)) / ln(V_f + 1); value (k + p (3 V_f / 8 + 1)) mod V_f
  *   weight w    of a value, of a count (c_j): 2 (u + u' + u'' - 3/2), a deviation of 1, from a hash
  *   chance      1 / (1 + e^-x), x = bias + 1.5 sum w_f / sqrt(26) + 0.5 sum (counts) / sqrt(13)

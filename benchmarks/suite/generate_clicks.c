@@ -18,10 +18,10 @@ static const char USAGE[] =
     "  --first N    number of the first row: a stream can be made in parts (0)\n"
     "  --period N   rows from one change to the next, 0: nothing changes (40000)\n"
     "  --every N    microseconds from one row to the next (4320000: 20000 rows a day)\n"
-    "Row 0 is of 2024-01-01T00:00:00Z. A record: i64 time, i32 label, 13 f32 counts, 26 i32 categories.\n";
+    "Row 0 is of 2024-01-02T00:00:00Z. A record: i64 time, i32 label, 13 f32 counts, 26 i32 categories.\n";
 
-/* 2024-01-01T00:00:00Z, in microseconds since 1970. */
-static const int64_t START = 1704067200000000;
+/* 2024-01-02T00:00:00Z, in microseconds since 1970: boundaries of two days are counted from 1970, and so the changes lie on them. */
+static const int64_t START = 1704153600000000;
 
 struct request {
     struct clicks clicks;

@@ -11,33 +11,34 @@
 
 // clang-format off
 #define PLANS(X)                                                                                                     \
-    X(ARXIV_ONCE, "arxiv.yaml", "arxiv", "{policy: time, every: 1 year, from: 2011-01-01, to: 2011-01-02}")          \
-    X(ARXIV_YEARLY, "arxiv.yaml", "arxiv", NULL)                                                                     \
-    X(ARXIV_LABELS, "arxiv.yaml", "arxiv",                                                                           \
+    X(ARXIV_ONCE, "arxiv.yaml", "arxiv", "yearly",                                                                   \
+      "{policy: time, every: 1 year, from: 2011-01-01, to: 2011-01-02}")                                             \
+    X(ARXIV_YEARLY, "arxiv.yaml", "arxiv", "yearly", NULL)                                                           \
+    X(ARXIV_LABELS, "arxiv.yaml", "arxiv", "yearly",                                                                 \
       "{policy: drift, on: labels, every: 3 months, reference: 2000, current: 2000, "                                \
       "statistics: [{name: psi, criterion: {policy: threshold, value: 0.1}}]}")                                      \
-    X(ARXIV_MISTAKES, "arxiv.yaml", "arxiv",                                                                         \
+    X(ARXIV_MISTAKES, "arxiv.yaml", "arxiv", "yearly",                                                               \
       "{policy: performance, every: 3 months, sample_size: 2000, avoidable: 600, expected_accuracy: 0.76}")          \
-    X(HUFFPOST_ONCE, "huffpost.yaml", "huffpost-10k",                                                                \
+    X(HUFFPOST_ONCE, "huffpost.yaml", "huffpost-10k", "yearly",                                                      \
       "{policy: time, every: 1 year, from: 2020-01-01, to: 2020-01-02}")                                             \
-    X(HUFFPOST_YEARLY, "huffpost.yaml", "huffpost-10k", NULL)                                                        \
-    X(CRITEO, "criteo.yaml", "criteo-80k", NULL)                                                                     \
-    X(MOVIES, "movies.yaml", "movielens-latest-small", NULL)                                                         \
-    X(WEATHER, "weather.yaml", "noaa-weather", NULL)                                                                 \
-    X(WEATHER_FEATURES, "weather.yaml", "noaa-weather",                                                              \
+    X(HUFFPOST_YEARLY, "huffpost.yaml", "huffpost-10k", "yearly", NULL)                                              \
+    X(CRITEO, "criteo.yaml", "criteo-80k", "next_day", NULL)                                                         \
+    X(MOVIES, "movies.yaml", "movielens-latest-small", "rest", NULL)                                                 \
+    X(WEATHER, "weather.yaml", "noaa-weather", "yearly", NULL)                                                       \
+    X(WEATHER_FEATURES, "weather.yaml", "noaa-weather", "yearly",                                                    \
       "{policy: drift, on: features, every: 1 year, reference: 365d, current: 365d, "                                \
       "statistics: [{name: psi, criterion: {policy: threshold, value: 0.25}}]}")
 // clang-format on
 
 enum plan {
-#define X(name, file, folder, trigger) name,
+#define X(name, file, folder, evaluation, trigger) name,
     PLANS(X)
 #undef X
         PLAN_COUNT
 };
 
 static const struct stream_plan PLAN[] = {
-#define X(name, file, folder, trigger) {file, folder, trigger},
+#define X(name, file, folder, evaluation, trigger) {file, folder, trigger, evaluation},
     PLANS(X)
 #undef X
 };
@@ -58,7 +59,8 @@ static enum weir_status curve_of(struct suite *suite, enum plan plan, const char
                                  struct stream_curve *ret_curve, struct weir_error *err)
 {
     enum weir_status status = run_once(suite, plan, err);
-    return status == WEIR_OK ? stream_curve(suite->logs[plan], metric, ret_curve, err) : status;
+    return status == WEIR_OK ? stream_curve(suite->logs[plan], &PLAN[plan], metric, ret_curve, err)
+                             : status;
 }
 
 /* ---- sides: what is said of a curve, and what a plain program reached ---- */

@@ -97,6 +97,7 @@ static const char *text_of(const json_t *event, const char *key)
 }
 
 struct reading {
+    const char *evaluation;
     const char *metric;
     char first[64],
         last[64]; /* where the first interval begins, and the last; empty: there was none yet */
@@ -108,6 +109,7 @@ static void take_evaluation(struct reading *reading, const json_t *event)
     const json_t *value = json_object_get(event, "value");
     const char *from = text_of(json_object_get(event, "interval"), "from");
     if (strcmp(text_of(event, "event"), "evaluation") != 0 ||
+        strcmp(text_of(event, "name"), reading->evaluation) != 0 ||
         strcmp(text_of(event, "metric"), reading->metric) != 0 || !json_is_number(value))
         return;
     if (reading->curve->count == 0 || strcmp(from, reading->first) < 0)
@@ -141,11 +143,11 @@ static void read_events(const char *log, struct reading *reading,
     }
 }
 
-enum weir_status stream_curve(const char *log, const char *metric, struct stream_curve *ret_curve,
-                              struct weir_error *err)
+enum weir_status stream_curve(const char *log, const struct stream_plan *plan, const char *metric,
+                              struct stream_curve *ret_curve, struct weir_error *err)
 {
     struct stream_curve curve = {0};
-    struct reading reading = {.metric = metric, .curve = &curve};
+    struct reading reading = {.evaluation = plan->evaluation, .metric = metric, .curve = &curve};
     read_events(log, &reading, take_evaluation);
     if (curve.count == 0)
         return weir_fail(err, WEIR_INVALID, "no model was measured by %s", metric);

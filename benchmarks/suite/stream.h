@@ -9,9 +9,10 @@
 #include <stddef.h>
 
 struct stream_plan {
-    const char *file;    /* "arxiv.yaml" */
-    const char *folder;  /* of the stream, below WEIR_TEST_DATA */
-    const char *trigger; /* instead of the file's own; NULL: that */
+    const char *file;       /* "arxiv.yaml" */
+    const char *folder;     /* of the stream, below WEIR_TEST_DATA */
+    const char *trigger;    /* instead of the file's own; NULL: that */
+    const char *evaluation; /* the one of the file whose values are read */
 };
 
 /* Values of one metric, in the order of their intervals. */
@@ -26,7 +27,7 @@ struct stream_curve {
 enum weir_status stream_run(const struct stream_plan *plan, const char *directory, char **ret_log,
                             struct weir_error *err) WEIR_MUST_USE;
 /* INVALID when the log tells no value of the metric. */
-enum weir_status stream_curve(const char *log, const char *metric, struct stream_curve *ret_curve,
-                              struct weir_error *err) WEIR_MUST_USE;
+enum weir_status stream_curve(const char *log, const struct stream_plan *plan, const char *metric,
+                              struct stream_curve *ret_curve, struct weir_error *err) WEIR_MUST_USE;
 
 #endif
