@@ -132,8 +132,25 @@ def what_nobody_has_is_said(folder):
     assert not list((folder / "into").iterdir())
 
 
+# --- what is said of triggers ---
+
+
+def delays_are_rows_after_a_change(folder):
+    def event(day, hour):
+        return json.dumps({"event": "trigger_fired", "until": f"2024-01-{day:02}T{hour:02}:00:00Z"})
+
+    fired = [event(3, 0), event(4, 6), event(5, 0), event(8, 0), event(13, 0)]
+    measured = [json.dumps({"event": "evaluation", "metric": "log_loss", "value": value, "interval": {"from": f"2024-01-{day:02}T00:00:00Z"}})
+                for day, value in ((3, 9.0), (4, 0.25), (5, 0.75))]
+    put(folder, "events", "\n".join(["not an event", *fired, *measured]) + "\n")
+    done = subprocess.run([sys.executable, PREPARE.with_name("delays"), str(folder / "events")], capture_output=True, text=True, check=True)
+    said = json.loads(done.stdout)
+    assert said == {"events": str(folder / "events"), "triggers": 5, "noticed": 3, "missed": 2, "false_alarms": 1, "log_loss": 0.5,
+                    "delays": {"concept": [5000, None], "popularity": [None, 20000], "prior": [0]}}, said
+
+
 def main():
-    for check in (bank_goes_on_when_months_step_back, flights_are_late_after_a_quarter_of_an_hour,
+    for check in (delays_are_rows_after_a_change, bank_goes_on_when_months_step_back, flights_are_late_after_a_quarter_of_an_hour,
                   air_is_asked_for_six_hours_after_what_is_known, winds_know_the_past_alone, speeches_are_of_two_parties,
                   clicks_are_what_the_generator_writes, what_nobody_has_is_said):
         with tempfile.TemporaryDirectory() as folder:
