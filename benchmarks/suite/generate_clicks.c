@@ -20,7 +20,8 @@ static const char USAGE[] =
     "  --every N    microseconds from one row to the next (4320000: 20000 rows a day)\n"
     "Row 0 is of 2024-01-02T00:00:00Z. A record: i64 time, i32 label, 13 f32 counts, 26 i32 categories.\n";
 
-/* 2024-01-02T00:00:00Z, in microseconds since 1970: boundaries of two days are counted from 1970, and so the changes lie on them. */
+/* 2024-01-02T00:00:00Z, in microseconds since 1970. Boundaries of two days are counted from 1970, so that
+ * the changes lie on them. */
 static const int64_t START = 1704153600000000;
 
 struct request {

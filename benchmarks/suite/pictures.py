@@ -1,7 +1,7 @@
 """A network of two hidden layers for pictures of one size, in NumPy: a program for `training.program` (docs/guides/python.md).
 
-Learns by SGD with momentum, at a rate that falls along half a cosine; half of the pictures of a step are mirrored. Options: `hidden`
-(numbers of units), `rate`, `momentum`, `decay`, `mirror`. Answers the modes train, evaluate, predict and score.
+Learns by SGD with momentum, at a rate that falls along half a cosine; half of the pictures of a step are mirrored, and what is said of a
+picture is the mean of it and of its mirror image. Options: `hidden` (numbers of units), `rate`, `momentum`, `decay`, `mirror`. Answers the modes train, evaluate, predict and score.
 """
 
 import math
@@ -71,16 +71,19 @@ class Network:
 
 def pixels_of(batch):
     (tensor,) = batch.tensors.values()
-    return np.asarray(tensor, np.float32).reshape(len(batch), -1) / 255
+    return np.asarray(tensor, np.float32).reshape(len(batch), -1) / 128 - 0.5
 
 
-def mirrored(pixels, seed):
-    """A random half of the square pictures, the other way round."""
+def mirrored(pixels, chosen):
+    """Square pictures, of which the chosen ones are turned the other way round."""
     side = math.isqrt(pixels.shape[1])
     pictures = pixels.reshape(-1, side, side).copy()
-    chosen = np.random.default_rng(seed).random(len(pictures)) < 0.5
     pictures[chosen] = pictures[chosen, :, ::-1]
     return pictures.reshape(pixels.shape)
+
+
+def half(count, seed):
+    return np.random.default_rng(seed).random(count) < 0.5
 
 
 def learn(session, task, options):
@@ -93,7 +96,7 @@ def learn(session, task, options):
             network = Network.drawn([pixels.shape[1], *options["hidden"], CLASSES], task.seed)
         rate = options["rate"] * (1 + math.cos(math.pi * min(1, batch.number / total))) / 2
         if options["mirror"]:
-            pixels = mirrored(pixels, [task.seed, batch.number])
+            pixels = mirrored(pixels, half(len(pixels), [task.seed, batch.number]))
         loss = network.step(pixels, labels, np.asarray(batch.weights), options, rate)
         session.step()
     if network is not None:
@@ -101,10 +104,17 @@ def learn(session, task, options):
     session.finish("model" if network is not None else None, loss)
 
 
-def answer(session, task):
+def chances_of(network, pixels, options):
+    _, chances = network.activations(pixels)
+    if options["mirror"]:
+        chances = (chances + network.activations(mirrored(pixels, np.ones(len(pixels), bool)))[1]) / 2
+    return chances
+
+
+def answer(session, task, options):
     network = Network.read(task.start_from)
     for batch in session:
-        _, chances = network.activations(pixels_of(batch))
+        chances = chances_of(network, pixels_of(batch), options)
         if task.mode == "score":
             chosen = chances[np.arange(len(batch)), np.asarray(batch.labels)]
             slopes = chances.copy()
@@ -120,10 +130,7 @@ def main():
     options = {"hidden": [512, 256], "rate": 0.1, "momentum": 0.9, "decay": 1e-4, "mirror": True}
     for task in weir.tasks():
         with weir.Session(task=task) as session:
-            if task.learns:
-                learn(session, task, options | (task.options or {}))
-            else:
-                answer(session, task)
+            (learn if task.learns else answer)(session, task, options | (task.options or {}))
 
 
 main()

@@ -6,31 +6,50 @@
 #include "core/base/memory.h"
 #include "orchestrator/platform/platform.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/wait.h>
 
 enum { FILE_BYTES_MAX = 1 << 16, LOG_BYTES_MAX = 1 << 26 };
 
 /* ---- running ---- */
 
-static enum weir_status find_stream(const struct stream_plan *plan, const char **ret_data,
-                                    struct weir_error *err)
+/* The streams below `streams` that are not there yet, made by the program beside this file. */
+static enum weir_status prepare_stream(const struct stream_plan *plan, const char *bin,
+                                       const char *streams, const char *log, struct weir_error *err)
 {
+    enum { ABSENT = 3 };
     const char *data = getenv("WEIR_TEST_DATA");
-    struct stat found;
-    if (data == NULL || *data == '\0')
-        return weir_fail(err, WEIR_UNAVAILABLE,
-                         "WEIR_TEST_DATA is not set: it names the folder with the stream %s",
-                         plan->folder);
-    WEIR_AUTO_FREE char *path = weir_format("%s/%s", data, plan->folder);
-    if (stat(path, &found) != 0 || !S_ISDIR(found.st_mode))
-        return weir_fail(err, WEIR_UNAVAILABLE, "WEIR_TEST_DATA names no folder with the stream %s",
-                         plan->folder);
-    *ret_data = data;
-    return WEIR_OK;
+    WEIR_AUTO_FREE char *from = weir_format("--data=%s", data != NULL ? data : "");
+    WEIR_AUTO_FREE char *generate = weir_format("--generate=%s/generate_clicks", bin);
+    char *const prepare[] = {(char[]){WEIR_SOURCE_DIR "/benchmarks/suite/prepare"},
+                             from,
+                             generate,
+                             weir_strdup(streams),
+                             weir_strdup(plan->folder),
+                             NULL};
+    char line[256];
+    pid_t pid = 0;
+    int ended = 0;
+    enum weir_status status = orchestrator_spawn(
+        &(struct orchestrator_spawn){.argv = prepare, .log_path = log}, &pid, err);
+    free(prepare[3]);
+    free(prepare[4]);
+    if (status != WEIR_OK)
+        return status;
+    while (waitpid(pid, &ended, 0) < 0)
+        if (errno != EINTR)
+            return weir_fail(err, WEIR_INTERNAL, "lost sight of the preparation of %s",
+                             plan->folder);
+    if (WIFEXITED(ended) && WEXITSTATUS(ended) == 0)
+        return WEIR_OK;
+    orchestrator_log_last_line(log, line, sizeof(line));
+    return weir_fail(err,
+                     WIFEXITED(ended) && WEXITSTATUS(ended) == ABSENT ? WEIR_UNAVAILABLE : WEIR_IO,
+                     "%s", line);
 }
 
 /* The file with the line `trigger:` replaced. */
@@ -67,20 +86,22 @@ enum weir_status stream_run(const struct stream_plan *plan, const char *director
     WEIR_AUTO_FREE char *file = weir_format("%s/%s", directory, plan->file);
     WEIR_AUTO_FREE char *data_dir = weir_format("%s/data", directory);
     WEIR_AUTO_FREE char *log = weir_format("%s/events", directory);
+    WEIR_AUTO_FREE char *streams = weir_format("%s/streams", directory);
     WEIR_AUTO_BUF events = {0};
-    const char *data = NULL;
     char *const run[] = {orchestrator, (char[]){"run"},    file, (char[]){"--data-dir"},
                          data_dir,     (char[]){"--json"}, NULL};
-    enum weir_status status = find_stream(plan, &data, err);
+    enum weir_status status = weir_remove_tree(data_dir, err);
     if (status == WEIR_OK)
-        status = weir_remove_tree(data_dir, err);
+        status = weir_remove_tree(log, err);
+    if (status == WEIR_OK)
+        status = prepare_stream(plan, bin, streams, log, err);
     if (status == WEIR_OK)
         status = weir_remove_tree(log, err);
     if (status == WEIR_OK)
         status = write_pipeline(plan, file, err);
     if (status == WEIR_OK)
         status = rig_spawn_wait(
-            &(struct orchestrator_spawn){.argv = run, .directory = data, .log_path = log}, err);
+            &(struct orchestrator_spawn){.argv = run, .directory = streams, .log_path = log}, err);
     if (status == WEIR_OK)
         status = weir_file_read(log, LOG_BYTES_MAX, &events, err);
     if (status == WEIR_OK)
@@ -97,7 +118,7 @@ static const char *text_of(const json_t *event, const char *key)
 }
 
 struct reading {
-    const char *evaluation;
+    const struct stream_plan *plan;
     const char *metric;
     char first[64],
         last[64]; /* where the first interval begins, and the last; empty: there was none yet */
@@ -109,7 +130,7 @@ static void take_evaluation(struct reading *reading, const json_t *event)
     const json_t *value = json_object_get(event, "value");
     const char *from = text_of(json_object_get(event, "interval"), "from");
     if (strcmp(text_of(event, "event"), "evaluation") != 0 ||
-        strcmp(text_of(event, "name"), reading->evaluation) != 0 ||
+        strcmp(text_of(event, "name"), reading->plan->evaluation) != 0 ||
         strcmp(text_of(event, "metric"), reading->metric) != 0 || !json_is_number(value))
         return;
     if (reading->curve->count == 0 || strcmp(from, reading->first) < 0)
@@ -117,6 +138,10 @@ static void take_evaluation(struct reading *reading, const json_t *event)
     if (strcmp(from, reading->last) > 0) {
         (void)snprintf(reading->last, sizeof(reading->last), "%s", from);
         reading->curve->last = json_number_value(value);
+    }
+    if (reading->plan->later != NULL && strcmp(from, reading->plan->later) >= 0) {
+        reading->curve->later += json_number_value(value);
+        reading->curve->later_count++;
     }
     reading->curve->mean += json_number_value(value);
     reading->curve->count++;
@@ -147,12 +172,14 @@ enum weir_status stream_curve(const char *log, const struct stream_plan *plan, c
                               struct stream_curve *ret_curve, struct weir_error *err)
 {
     struct stream_curve curve = {0};
-    struct reading reading = {.evaluation = plan->evaluation, .metric = metric, .curve = &curve};
+    struct reading reading = {.plan = plan, .metric = metric, .curve = &curve};
     read_events(log, &reading, take_evaluation);
     if (curve.count == 0)
         return weir_fail(err, WEIR_INVALID, "no model was measured by %s", metric);
     read_events(log, &reading, take_training);
     curve.mean /= (double)curve.count;
+    if (curve.later_count > 0)
+        curve.later /= (double)curve.later_count;
     *ret_curve = curve;
     return WEIR_OK;
 }
