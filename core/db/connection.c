@@ -52,7 +52,7 @@ static enum weir_status fail_to_connect(const PGconn *conn, bool is_in_time, str
                      message);
 }
 
-static const char *value_of(const PQconninfoOption *options, const char *keyword)
+const char *weir_db_option(const PQconninfoOption *options, const char *keyword)
 {
     while (options->keyword != NULL && strcmp(options->keyword, keyword) != 0)
         options++;
@@ -64,8 +64,8 @@ static const char *value_of(const PQconninfoOption *options, const char *keyword
 static bool has_timeout(const char *conninfo)
 {
     PQconninfoOption *parsed = PQconninfoParse(conninfo, NULL);
-    bool is_said = parsed != NULL && (value_of(parsed, "connect_timeout") != NULL ||
-                                      value_of(parsed, "service") != NULL);
+    bool is_said = parsed != NULL && (weir_db_option(parsed, "connect_timeout") != NULL ||
+                                      weir_db_option(parsed, "service") != NULL);
     PQconninfoFree(parsed);
     return is_said || getenv("PGCONNECT_TIMEOUT") != NULL || getenv("PGSERVICE") != NULL;
 }
@@ -159,8 +159,8 @@ enum weir_status weir_db_simple(struct weir_db *db, const char *sql, const char 
 /* A password with signs that a URL gives a meaning to ends up in parts of it that errors quote. */
 static bool is_torn(const PQconninfoOption *parsed)
 {
-    const char *port = value_of(parsed, "port"), *host = value_of(parsed, "host");
-    const char *database = value_of(parsed, "dbname");
+    const char *port = weir_db_option(parsed, "port"), *host = weir_db_option(parsed, "host");
+    const char *database = weir_db_option(parsed, "dbname");
     return (port != NULL && port[strspn(port, "0123456789,")] != '\0') ||
            (host != NULL && host[0] != '@' && strchr(host, '@') != NULL) ||
            (database != NULL && strchr(database, '@') != NULL);

@@ -43,6 +43,8 @@ PGresult *weir_db_await(struct weir_db *db, int is_sent) WEIR_MUST_USE;
 void weir_db_flush(struct weir_db *db);
 /* Waits for the next result, as PQgetResult() does. The caller's. */
 PGresult *weir_db_next(struct weir_db *db) WEIR_MUST_USE;
+/* Returns the value of an option, which belongs to `options`; NULL when it has none. */
+const char *weir_db_option(const PQconninfoOption *options, const char *keyword);
 /* PQconnectdbParams() with dbname expanded. `*ret_in_time` false: it took longer than connect_timeout. */
 PGconn *weir_db_dial(struct weir_db *db, const char *const *keys, const char *const *values,
                      bool *ret_in_time) WEIR_MUST_USE;

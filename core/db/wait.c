@@ -64,17 +64,17 @@ PGresult *weir_db_await(struct weir_db *db, int is_sent)
 
 /* ---- connecting ---- */
 
-static const char *value_of(const PQconninfoOption *options, const char *keyword)
+static bool is_list(const PQconninfoOption *options, const char *keyword)
 {
-    while (options->keyword != NULL && strcmp(options->keyword, keyword) != 0)
-        options++;
-    return options->val != NULL ? options->val : "";
+    const char *value = weir_db_option(options, keyword);
+    return value != NULL && strchr(value, ',') != NULL;
 }
 
 /* Returns when a connection has to be there; -1: at any time, as libpq has it. */
 static int64_t end_of(const PQconninfoOption *options)
 {
-    int64_t timeout_s = atoi(value_of(options, "connect_timeout"));
+    const char *timeout = weir_db_option(options, "connect_timeout");
+    int64_t timeout_s = timeout != NULL ? atoi(timeout) : 0;
     if (timeout_s <= 0)
         return FOREVER_MS;
     return weir_now_ms() + 1000 * (timeout_s < CONNECT_MIN_S ? CONNECT_MIN_S : timeout_s);
@@ -107,8 +107,7 @@ PGconn *weir_db_dial(struct weir_db *db, const char *const *keys, const char *co
     PGconn *conn = db->loop != NULL ? PQconnectStartParams(keys, values, 1) : NULL;
     PQconninfoOption *options = conn != NULL ? PQconninfo(conn) : NULL;
     *ret_in_time = true;
-    if (options == NULL || strchr(value_of(options, "host"), ',') != NULL ||
-        strchr(value_of(options, "hostaddr"), ',') != NULL) {
+    if (options == NULL || is_list(options, "host") || is_list(options, "hostaddr")) {
         PQconninfoFree(options);
         PQfinish(conn);
         return PQconnectdbParams(keys, values, 1);
