@@ -6,7 +6,9 @@ from pathlib import Path
 
 from weirlab import DEADLINE_S, Lab, await_that, faulty, serve, served, victims
 
-SHIPPED = Path(__file__).resolve().parent.parent.parent / "config/grids/quickstart.yaml"
+ROOT = Path(__file__).resolve().parents[2]
+SHIPPED = ROOT / "config/grids/quickstart.yaml"
+GUIDE = ROOT / "docs/guides/compare-policies.md"
 
 GRID = """\
 comparison: grid
@@ -90,6 +92,10 @@ def served_test_pages_show_the_policies(lab):
     page = lab.weir("comparison", "grid", "--cells")
     assert "once-scratch-s2" in page and "±" in page and "baseline" in page and "chosen by" in page, page
     assert "grid" in lab.weir("comparisons")
+    shown = GUIDE.read_text().splitlines()
+    for beginning, words in (("policy ", None), ("quality: ", 6), ("chosen by ", 5)):
+        (guide,), (printed,) = ([line.split()[:words] for line in lines if line.startswith(beginning)] for lines in (shown, page.splitlines()))
+        assert guide == printed, (guide, printed)
 
 
 def served_test_results_outlive_the_pipelines(lab):

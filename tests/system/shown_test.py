@@ -22,6 +22,7 @@ ELSEWHERE = ("my.yaml:",                         # tests/tree/docs_test.py
              "$ weir apply clicks.yaml",         # apply_test.py
              "pipeline pictures, run",           # place_test.py
              "…\nin flight  batches",            # in_flight_test.py
+             "$ weir compare config/grids",      # compare_test.py
              "$ weir datasets remove notes", "pipeline lab2 failed:")  # dataset_alter_test.py
 NOT_PRINTED = ("│", "chosen, factors = ", "do {")  # drawings, code
 COMMAND = re.compile(r"(build/bin/)?(weir|tail|orchestrator|curl|prometheus) ")
