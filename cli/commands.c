@@ -16,12 +16,15 @@
 #include "cli/push.h"
 #include "cli/receipts.h"
 #include "cli/render.h"
+#include "cli/report.h"
 #include "cli/submit.h"
 #include "cli/watch.h"
 #include "core/wire/export_formats.h"
 
 #include <stddef.h>
 #include <stdint.h>
+
+enum { REPORTED_MAX = 100 }; /* pipelines on a page */
 
 #define OPTION(member) offsetof(struct cli_options, member)
 
@@ -46,6 +49,14 @@ const struct weir_option CLI_COMMON_OPTIONS[] = {
 
 static const struct weir_option PIPELINE_OPTIONS[] = {
     {"pipeline", "NAME", "pipeline (default: all, or the newest one)", OPTION(pipeline)},
+    WEIR_OPTION_END,
+};
+
+static const struct weir_option REPORT_OPTIONS[] = {
+    {"pipeline", "NAME", "pipeline (default: the newest one)", OPTION(pipeline)},
+    {"output", "FILE",
+     "page to write (-o): one HTML file with pictures and their numbers, which needs no network",
+     OPTION(file)},
     WEIR_OPTION_END,
 };
 
@@ -403,10 +414,12 @@ static const struct cli_command COMMANDS[] = {
      .example = "weir push notes notes.jsonl",
      .options = PUSH_OPTIONS, .answer = cli_answer_push, .render = cli_render_push,
      .exit_code = cli_exit_of_push},
-    {.words = "report", .summary = "a row per trigger: why, what was selected, how training went, how good it is, cost",
-     .example = "weir report --pipeline quickstart",
-     .options = PIPELINE_OPTIONS, .topic = "report", .arguments = cli_arguments_pipeline,
-     .render = cli_render_report},
+    {.words = "report", .operands = "[PIPELINE… | COMPARISON]", .operands_max = REPORTED_MAX,
+     .summary = "a row per trigger: why, what was selected, how training went, how good it is, cost; or as a page with "
+                "pictures",
+     .example = "weir report quickstart -o report.html",
+     .options = REPORT_OPTIONS, .topic = "report", .arguments = cli_arguments_report,
+     .answer = cli_answer_report, .by_itself = cli_reports_to_file, .render = cli_render_report},
     {.words = "select", .operands = "PIPELINE", .operands_min = 1, .operands_max = 1,
      .summary = "number of samples of each label, time and trigger that the next trigger would pick, "
                 "and why",

@@ -256,8 +256,19 @@ static void show_failures(const json_t *row, struct cli_page *page)
                  (long long)cli_number(row, "trigger"), (long long)cli_number(audit, "failed"));
 }
 
+/* The page that was written. */
+static void show_file(const json_t *answer, struct cli_page *page)
+{
+    cli_pair(page, "wrote", "%s", cli_text(answer, "file"));
+    cli_pair(page, "next", "open it in a browser: it needs neither weir nor a network");
+}
+
 void cli_render_report(const json_t *answer, struct cli_page *page)
 {
+    if (json_object_get(answer, "file") != NULL) {
+        show_file(answer, page);
+        return;
+    }
     struct metrics metrics = {.count = 0};
     const json_t *triggers = json_object_get(answer, "triggers");
     bool replaced = false;
