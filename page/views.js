@@ -48,8 +48,12 @@
     const rough = (high - low) / Math.max(1, wanted) || 1;
     const power = Math.pow(10, Math.floor(Math.log10(rough)));
     const step = [1, 2, 2.5, 5, 10].map((n) => n * power).find((n) => n >= rough * 0.999);
+    const digits = Math.min(9, Math.max(0, -Math.floor(Math.log10(step) + 1e-9) + (step / power === 2.5 ? 1 : 0)));
     const found = [];
-    for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) found.push(+(i * step).toPrecision(12));
+    for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) {
+      const value = +(i * step).toPrecision(12);
+      found.push({ at: value, text: Math.abs(value) >= 1e4 ? short(value) : clean(value.toFixed(digits)) });
+    }
     return found;
   }
 
@@ -81,7 +85,7 @@
     let low = Infinity, high = -Infinity;
     for (const value of values) if (isNumber(value)) { low = Math.min(low, value); high = Math.max(high, value); }
     if (low > high) return [0, 1];
-    const more = (high - low) * room || Math.abs(high) * 0.1 || 1;
+    const more = low < high ? (high - low) * room : Math.abs(high) * 0.1 || 1;
     return [low - more, high + more];
   }
   const scale = (from, to) => (value) => to[0] + ((value - from[0]) / (from[1] - from[0] || 1)) * (to[1] - to[0]);
@@ -94,13 +98,13 @@
     return put(node, { tabindex: 0, role: 'img', 'aria-label': text }, draw('title', {}, text));
   }
 
-  function valueAxis(canvas, y, range, left, right, format) {
-    for (const value of ticks(range[0], range[1], 5)) {
-      canvas.append(rule(left, y(value), right, y(value), 'grid'), label(left - 8, y(value) + 4, (format || short)(value), 'soft', 'end'));
+  function valueAxis(canvas, y, range, left, right) {
+    for (const tick of ticks(range[0], range[1], 5)) {
+      canvas.append(rule(left, y(tick.at), right, y(tick.at), 'grid'), label(left - 8, y(tick.at) + 4, tick.text, 'soft', 'end'));
     }
   }
   function timeAxis(canvas, x, range, at) {
-    const marks = timeTicks(range[0], range[1], Math.max(2, Math.floor((x(range[1]) - x(range[0])) / 90)));
+    const marks = timeTicks(range[0], range[1], Math.max(2, Math.floor((x(range[1]) - x(range[0])) / 76)));
     canvas.append(rule(x(range[0]), at, x(range[1]), at, 'axis'));
     for (const one of marks) {
       canvas.append(rule(x(one.at), at, x(one.at), at + 5, 'axis'), label(x(one.at), at + 19, one.text, 'soft', 'middle'));
@@ -146,7 +150,7 @@
       if (details.open && details.childNodes.length === 1) details.append(tableOf(picture.title, columns, rows));
     });
     const node = el('figure', { id: id + 'f', 'data-view': picture.view }, [
-      el('h3', { id: id }, picture.title), el('figcaption', { id: id + 'c' }, picture.caption), plot,
+      el('h3', { id: id }, picture.title[0].toUpperCase() + picture.title.slice(1)), el('figcaption', { id: id + 'c' }, picture.caption), plot,
       el('div', { class: 'beside' }, [link('CSV', picture.name + '.csv', 'text/csv', csvOf(columns, rows)),
         link('JSON', picture.name + '.json', 'application/json', JSON.stringify(rows, null, 1)), details])]);
     const redraw = (width) => {
@@ -172,7 +176,7 @@
       const range = span(points.map((p) => p.value), 0.12);
       const times = span(points.flatMap((p) => [time(p.from), time(p.until)]).concat(triggers.map((t) => time(t.at))), 0.01);
       const x = scale(times, [LEFT, right]), y = scale(range, [bottom, top]);
-      canvas.append(label(LEFT - 48, 10, title, 'soft'));
+      canvas.append(label(LEFT - 56, 10, title, 'soft'));
       valueAxis(canvas, y, range, LEFT, right);
       timeAxis(canvas, x, times, bottom);
       let free = -Infinity;
@@ -219,7 +223,7 @@
       const left = Math.min(longest * 6.7 + 14, width * 0.4), top = 8;
       const wide = Math.min(92, (width - left) / grid.columns.length), high = Math.max(16, Math.min(ROW, wide));
       const range = span(grid.rows.flatMap((r) => r.cells.map((c) => c.value)), 0);
-      const strength = scale(range, [0.06, 1]);
+      const strength = scale(range, [0.04, 0.55]);
       const fits = Math.floor((left - 10) / 6.6);
       grid.rows.forEach((row, i) => {
         const y = top + i * high;
@@ -229,9 +233,9 @@
       const bottom = top + grid.rows.length * high;
       const every = Math.ceil(84 / wide);
       grid.columns.forEach((column, i) => {
-        if (i % every === 0) canvas.append(label(left + i * wide + 1, bottom + 16, day(column.from), 'soft'));
+        if (i % every === 0 && left + i * wide + 68 <= width) canvas.append(label(left + i * wide + 1, bottom + 16, day(column.from), 'soft'));
       });
-      canvas.append(label(left + 1, bottom + 34, 'window of data that is judged, by its beginning', 'soft'));
+      canvas.append(label(left + 1, bottom + 34, 'window, by its beginning', 'soft'));
       return bottom + 44;
     };
   }
@@ -241,9 +245,9 @@
     if (isNumber(cell.value)) {
       group.append(draw('rect', { x: x + 0.5, y: y + 0.5, width: Math.max(1, wide - 1), height: high - 1, class: 'cell', 'fill-opacity': strength.toFixed(3) }));
       if (wide >= 24 && high >= 13) {
-        group.append(label(x + wide / 2, y + high / 2 + 4, wide >= 44 ? quality(cell.value) : tight(cell.value), (strength > 0.55 ? 'on ' : '') + (wide < 44 ? 'small' : ''), 'middle'));
+        group.append(label(x + wide / 2, y + high / 2 + 4, wide >= 44 ? quality(cell.value) : tight(cell.value), wide < 44 ? 'small' : '', 'middle'));
       } else { /* too narrow for digits: a bar says it without colour */
-        group.append(draw('rect', { x: x + wide * 0.3, y: y + high - 1 - (high - 3) * strength, width: Math.max(0.5, wide * 0.4), height: (high - 3) * strength, fill: 'var(--ink)' }));
+        group.append(draw('rect', { x: x + wide * 0.3, y: y + high - 1 - (high - 3) * strength / 0.55, width: Math.max(0.5, wide * 0.4), height: (high - 3) * strength / 0.55, fill: 'var(--ink)' }));
       }
     } else {
       group.append(label(x + wide / 2, y + high / 2 + 4, '\u2013', 'soft', 'middle'));
@@ -323,7 +327,7 @@
       });
       const bottom = top + rows.length * high + 4;
       canvas.append(rule(left, bottom, width - 14, bottom, 'axis'));
-      for (const value of ticks(0, most, width / 110)) canvas.append(rule(x(value), bottom, x(value), bottom + 5, 'axis'), label(x(value), bottom + 19, short(value) + ' s', 'soft', 'middle'));
+      for (const tick of ticks(0, most, width / 110)) canvas.append(rule(x(tick.at), bottom, x(tick.at), bottom + 5, 'axis'), label(x(tick.at), bottom + 19, tick.text + ' s', 'soft', 'middle'));
       return bottom + 26;
     };
   }
@@ -335,7 +339,7 @@
       const height = 230, top = 24, bottom = height - 34, right = width - 12;
       const range = span(rows.flatMap((r) => [r.score, r.limit, 0]), 0.08), times = span(rows.map((r) => time(r.at)), 0.03);
       const x = scale(times, [LEFT, right]), y = scale([Math.max(range[0], Math.min(0, ...rows.map((r) => r.score))), range[1]], [bottom, top]);
-      canvas.append(label(LEFT - 48, 10, title, 'soft'));
+      canvas.append(label(LEFT - 56, 10, title, 'soft'));
       valueAxis(canvas, y, [0, range[1]], LEFT, right);
       timeAxis(canvas, x, times, bottom);
       const path = (key) => rows.filter((r) => isNumber(r[key])).map((r, i) => (i ? 'L' : 'M') + x(time(r.at)).toFixed(1) + ' ' + y(r[key]).toFixed(1)).join('');
@@ -360,8 +364,8 @@
       const longest = Math.max(...rows.map((r) => r.name.length));
       const left = Math.min(longest * 6.9 + 14, width * 0.42), right = width - 64, high = ROW, bottom = rows.length * high + 6;
       const range = span(rows.flatMap((r) => [r.mean, r.low, r.high].concat(zero ? [0] : [])), 0.06), x = scale(range, [left, right]);
-      const fits = Math.floor((left - 10) / 6.8);
-      for (const value of ticks(range[0], range[1], (right - left) / 90)) canvas.append(rule(x(value), 0, x(value), bottom, 'grid'), label(x(value), bottom + 18, short(value), 'soft', 'middle'));
+      const fits = Math.floor((left - 10) / 7.3);
+      for (const tick of ticks(range[0], range[1], (right - left) / 90)) canvas.append(rule(x(tick.at), 0, x(tick.at), bottom, 'grid'), label(x(tick.at), bottom + 18, tick.text, 'soft', 'middle'));
       if (zero) canvas.append(rule(x(0), 0, x(0), bottom, 'axis'));
       rows.forEach((row, i) => {
         const y = i * high + high / 2 + 2;
@@ -382,21 +386,21 @@
   /* ---- cost against quality ---- */
 
   /* rows: [{name, cost, quality, low, high, pareto, chosen, text, seeds: [{cost, quality}]}]. */
-  function costAgainstQuality(rows, costTitle, qualityTitle, higher) {
+  function costAgainstQuality(rows, costTitle, qualityTitle) {
     return (canvas, width) => {
       const height = width < NARROW ? 340 : 420, top = 24, bottom = height - 46, right = width - 16;
       const costs = [0, Math.max(...rows.flatMap((r) => [r.cost].concat(r.seeds.map((s) => s.cost))).filter(isNumber)) * 1.08 || 1];
       const range = span(rows.flatMap((r) => [r.quality, r.low, r.high].concat(r.seeds.map((s) => s.quality))), 0.08);
       const x = scale(costs, [LEFT, right]), y = scale(range, [bottom, top]);
-      canvas.append(label(LEFT - 48, 10, qualityTitle, 'soft'));
+      canvas.append(label(LEFT - 56, 10, qualityTitle, 'soft'));
       valueAxis(canvas, y, range, LEFT, right);
       canvas.append(rule(LEFT, bottom, right, bottom, 'axis'), label((LEFT + right) / 2, height - 8, costTitle, 'soft', 'middle'));
-      for (const value of ticks(0, costs[1], width / 110)) canvas.append(rule(x(value), bottom, x(value), bottom + 5, 'axis'), label(x(value), bottom + 19, short(value), 'soft', 'middle'));
+      for (const tick of ticks(0, costs[1], width / 110)) canvas.append(rule(x(tick.at), bottom, x(tick.at), bottom + 5, 'axis'), label(x(tick.at), bottom + 19, tick.text, 'soft', 'middle'));
       const front = rows.filter((r) => r.pareto && isNumber(r.quality)).sort((a, b) => a.cost - b.cost);
       canvas.append(draw('path', { class: 'front', d: front.map((r, i) => (i ? 'H' + x(r.cost) + 'V' + y(r.quality) : 'M' + x(r.cost) + ' ' + y(r.quality))).join('') + (front.length ? 'H' + right : '') }));
       for (const row of rows) for (const seed of row.seeds) canvas.append(draw('circle', { class: 'seed', cx: x(seed.cost), cy: y(seed.quality), r: 2 }));
       for (const row of rows) if (isNumber(row.quality)) canvas.append(policyMark(row, x, y));
-      placeNames(canvas, rows, x, y, width);
+      placeNames(canvas, rows, front, x, y, width);
       return height;
     };
   }
@@ -413,18 +417,20 @@
   }
 
   /* Each name beside its mark, at the first of eight places where nothing lies yet. */
-  function placeNames(canvas, rows, x, y, width) {
+  function placeNames(canvas, rows, front, x, y, width) {
     const known = rows.filter((r) => isNumber(r.quality));
     const taken = known.map((r) => [x(r.cost) - 6, y(r.quality) - 6, x(r.cost) + 6, y(r.quality) + 6])
-      .concat(known.filter((r) => isNumber(r.low)).map((r) => [x(r.cost) - 4, y(r.high), x(r.cost) + 4, y(r.low)]));
+      .concat(front.map((r, i) => [x(r.cost), y(r.quality) - 2, i + 1 < front.length ? x(front[i + 1].cost) : width, y(r.quality) + 2]),
+        front.slice(1).map((r, i) => [x(r.cost) - 2, Math.min(y(r.quality), y(front[i].quality)), x(r.cost) + 2, Math.max(y(r.quality), y(front[i].quality))]),
+        known.filter((r) => isNumber(r.low)).map((r) => [x(r.cost) - 4, y(r.high), x(r.cost) + 4, y(r.low)]));
     for (const row of known) {
       const cx = x(row.cost), cy = y(row.quality), wide = row.name.length * 6.9;
-      const places = [[12, 4], [-12 - wide, 4], [10, -10], [-10 - wide, -10], [10, 20], [-10 - wide, 20], [-wide / 2, -16], [-wide / 2, 26], [12, -26], [12, 36]];
+      const places = [[12, 4], [-12 - wide, 4], [10, -10], [-10 - wide, -10], [10, 20], [-10 - wide, 20], [12, -26], [-12 - wide, -26], [12, 36], [-12 - wide, 36]];
       const box = ([dx, dy]) => [cx + dx, cy + dy - 11, cx + dx + wide, cy + dy + 3];
       const free = (b) => b[0] >= LEFT && b[2] <= width && !taken.some((t) => b[0] < t[2] && b[2] > t[0] && b[1] < t[3] && b[3] > t[1]);
       const place = places.find((p) => free(box(p))) || places[0];
       taken.push(box(place));
-      canvas.append(label(cx + place[0], cy + place[1], row.name, row.chosen ? 'strong' : ''));
+      canvas.append(label(cx + place[0], cy + place[1], row.name, row.chosen ? 'name strong' : 'name'));
     }
   }
 
@@ -464,7 +470,7 @@
     const models = [...new Set(rows.map((r) => r.trigger))].sort((a, b) => a - b), windows = windowsOf(rows);
     if (models.length && windows.length) {
       found.push(figure({ view: 'matrix', title: name + ' of each model in each window', name: file + '-models', columns: columns, rows: rows,
-        caption: 'A row is the model of a trigger, a column a window; darker is a larger number. Framed: the model in use then.',
+        caption: 'A row is the model of a trigger, a column a window; a stronger tint is a larger number. Framed: the model in use then.',
         paint: heatMap({ columns: windows, rows: models.map((m) => ({ name: 'trigger ' + m, cells: rows.filter((r) => r.trigger === m).map((r) => ({
           column: indexOf(windows, r), value: r.value, served: servedRows.has(r), text: 'model of trigger ' + m + ', ' + day(r.from) + ' to ' + day(r.until) + ': ' + name + ' ' + quality(r.value) + (servedRows.has(r) ? ', in use' : '') })) })) }) }));
     }
@@ -594,7 +600,7 @@
     section.append(figure({ view: 'pareto', title: 'Cost against quality', name: file + '-policies', columns: columns, rows: flat,
       caption: 'A mark is the mean of a policy over its seeds, with its 95 % interval; small rings are single seeds. Filled, on the dashed line: no policy is both cheaper and better. Encircled: chosen on the earlier windows.',
       paint: costAgainstQuality(known, costTitle, name) }));
-    const sorted = known.slice().sort((a, b) => b.quality - a.quality);
+    const sorted = known.slice().sort((a, b) => (judge.better === 'lower' ? a.quality - b.quality : b.quality - a.quality));
     section.append(figure({ view: 'policies', title: name + ' of each policy', name: file + '-quality', columns: columns.slice(0, 5), rows: sorted.map((r) => Object.fromEntries(columns.slice(0, 5).map((c) => [c.key, r[c.key]]))),
       caption: 'Mean and 95 % interval over the seeds. Filled: on the front.', paint: intervals(sorted.map((r) => ({ name: r.name, mean: r.quality, low: r.low, high: r.high, strong: r.pareto, text: text(r) })), name) }));
     const against = rows.filter((r) => r.against && isNumber(r.against.mean)).map((r) => ({ policy: r.name, baseline: String(r.against.baseline), difference: r.against.mean, low: r.against.low, high: r.against.high, pairs: r.against.n }));
@@ -612,7 +618,7 @@
         paint: timeLines(lines.map((l) => ({ name: l.name, points: l.points.map((p) => Object.assign({ text: say(p) }, p)) })), [], name) }));
     }
     if (lines.length) {
-      section.append(figure({ view: 'windows', title: name + ' of each policy in each window', name: file + '-windows', rows: points, columns: lineColumns, caption: 'Mean over the seeds; darker is a larger number.',
+      section.append(figure({ view: 'windows', title: name + ' of each policy in each window', name: file + '-windows', rows: points, columns: lineColumns, caption: 'Mean over the seeds; a stronger tint is a larger number.',
         paint: heatMap({ columns: windows, rows: lines.map((l) => ({ name: l.name, cells: l.points.map((p) => ({ column: indexOf(windows, p), value: p.value, text: say(p) })) })) }) }));
     }
     section.append(figure({ view: 'costs', title: 'What each policy cost', name: file + '-costs', rows: flat, columns: columns, caption: 'Mean over its seeds, as if each pipeline had run alone: nothing shared, nothing found in a cache.', paint: barPanels(rows, measuresOf(rows, currency)) }));
