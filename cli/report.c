@@ -18,8 +18,9 @@ bool cli_reports_to_file(const struct cli_call *call)
 json_t *cli_arguments_report(const struct cli_call *call, struct weir_error *err)
 {
     if (call->operand_count > 1) {
-        weir_ignore(weir_fail(err, WEIR_INVALID,
-                              "report: expected one pipeline, or -o FILE.html for a page of several"));
+        weir_ignore(
+            weir_fail(err, WEIR_INVALID,
+                      "report: expected one pipeline, or -o FILE.html for a page of several"));
         return NULL;
     }
     return call->operand_count == 1 ? cli_arguments_named(call, err)
@@ -58,15 +59,15 @@ static enum weir_status add_comparison(struct cli_platform *platform, const char
                                        json_t *numbers, struct weir_error *err)
 {
     json_t *comparison = NULL;
-    enum weir_status status =
-        request(platform, "comparison", "comparison", name, &comparison, err);
+    enum weir_status status = request(platform, "comparison", "comparison", name, &comparison, err);
     if (status == WEIR_NOT_FOUND)
         return weir_fail(err, WEIR_NOT_FOUND,
                          "%s: no pipeline and no comparison is called so: weir list and weir "
                          "comparisons name them",
                          name);
     if (status == WEIR_OK && !json_is_null(json_object_get(numbers, "comparison")))
-        status = weir_fail(err, WEIR_INVALID, "report: expected one comparison, found %s too", name);
+        status =
+            weir_fail(err, WEIR_INVALID, "report: expected one comparison, found %s too", name);
     if (status == WEIR_OK)
         json_object_set(numbers, "comparison", comparison);
     json_decref(comparison);

@@ -77,8 +77,7 @@ json_t *cli_report_pipeline(json_t *report, const json_t *models)
     json_object_set(pipeline, "state", json_object_get(report, "state"));
     json_object_set(pipeline, "report", report);
     json_object_set_new(pipeline, "matrix", matrix_of(report));
-    json_object_set_new(pipeline, "models",
-                        lineage_of(json_object_get(models, "models"), &active));
+    json_object_set_new(pipeline, "models", lineage_of(json_object_get(models, "models"), &active));
     json_object_set_new(pipeline, "active", active == NULL ? json_null() : json_string(active));
     return pipeline;
 }
@@ -88,9 +87,8 @@ json_t *cli_report_pipeline(json_t *report, const json_t *models)
 /* In ASCII, so that no line separator is left, and without '<', which only texts can hold. */
 static void put_numbers(const json_t *numbers, struct weir_buf *out)
 {
-    char *text =
-        json_dumps(numbers, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_PRESERVE_ORDER |
-                                JSON_REAL_PRECISION(15));
+    char *text = json_dumps(numbers, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_PRESERVE_ORDER |
+                                         JSON_REAL_PRECISION(15));
     const char *rest = text == NULL ? "{}" : text;
     for (const char *at; (at = strchr(rest, '<')) != NULL; rest = at + 1) {
         weir_buf_append(out, rest, (size_t)(at - rest));

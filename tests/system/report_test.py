@@ -127,7 +127,7 @@ def check_comparison(lab, browser, file):
 def browse(lab):
     browser = shutil.which("chromium")
     if browser is None:
-        print("skipped: no chromium is installed; ./dev test all installs it")
+        print("skipped: no chromium is installed; ./dev test --all installs it")
         sys.exit(SKIPPED)
     check_pipeline(lab, browser, make_page(lab, "pipeline"))
     lab.weir("compare", write_grid(lab, "[1, 2]"))
