@@ -3,6 +3,7 @@
 (function () {
   const SVG = 'http://www.w3.org/2000/svg';
   const NARROW = 560, LEFT = 56, ROW = 26;
+  const SHOWN = 60; /* rows of a picture; its table has all */
 
   /* ---- the document ---- */
 
@@ -29,7 +30,7 @@
     if (size >= 1e9) return clean(+(value / 1e9).toPrecision(3) + ' G');
     if (size >= 1e6) return clean(+(value / 1e6).toPrecision(3) + ' M');
     if (size >= 1e4) return clean(+(value / 1e3).toPrecision(3) + ' k');
-    if (size < 1e-3) return clean(value.toExponential(1));
+    if (size < 1e-3) return clean(value.toExponential(2));
     return clean(String(+value.toPrecision(size >= 1000 ? 4 : 3)));
   }
   const bytes = (value) => (isNumber(value) ? short(value) + (Math.abs(value) >= 1e4 ? 'B' : ' B') : '\u2013');
@@ -38,6 +39,8 @@
   const tight = (value) => (isNumber(value) ? clean(value.toFixed(2).replace(/^(-?)0\./, '$1.')) : '\u2013');
   const time = (text) => Date.parse(text);
   const day = (text) => String(text || '').replace(/T00:00:00Z$/, '').replace('T', ' ').replace(/(:\d\d)(:\d\d)(\.\d+)?Z$/, '$1');
+  const newest = (rows) => rows.slice(-SHOWN);
+  const onlyNewest = (rows) => (rows.length > SHOWN ? ' Drawn are the newest ' + SHOWN + ' of ' + rows.length + '; the table has all.' : '');
   const METRICS = { roc_auc: 'ROC-AUC', rmse: 'RMSE', log_loss: 'log loss' };
   const metricName = (name) => METRICS[name] || String(name).replace(/_/g, ' ');
 
@@ -60,7 +63,7 @@
   const DAY = 86400000;
   /* Beginnings of hours, days, months or years, at most `wanted` of them, each with its text. */
   function timeTicks(low, high, wanted) {
-    const steps = [[1, 'h'], [6, 'h'], [1, 'd'], [2, 'd'], [7, 'd'], [14, 'd'], [1, 'm'], [2, 'm'], [3, 'm'], [6, 'm'],
+    const steps = [[1, 'h'], [6, 'h'], [1, 'd'], [2, 'd'], [7, 'd'], [1, 'm'], [2, 'm'], [3, 'm'], [6, 'm'],
       [1, 'y'], [2, 'y'], [5, 'y'], [10, 'y'], [20, 'y'], [50, 'y'], [100, 'y'], [500, 'y']];
     const size = { h: DAY / 24, d: DAY, m: 30.44 * DAY, y: 365.25 * DAY };
     const [count, unit] = steps.find(([n, u]) => (high - low) / (n * size[u]) <= wanted) || steps[steps.length - 1];
@@ -104,7 +107,7 @@
     }
   }
   function timeAxis(canvas, x, range, at) {
-    const marks = timeTicks(range[0], range[1], Math.max(2, Math.floor((x(range[1]) - x(range[0])) / 76)));
+    const marks = timeTicks(range[0], range[1], Math.max(2, Math.min(9, Math.floor((x(range[1]) - x(range[0])) / 76))));
     canvas.append(rule(x(range[0]), at, x(range[1]), at, 'axis'));
     for (const one of marks) {
       canvas.append(rule(x(one.at), at, x(one.at), at + 5, 'axis'), label(x(one.at), at + 19, one.text, 'soft', 'middle'));
@@ -192,8 +195,8 @@
         canvas.append(draw('path', { class: 'line', 'stroke-dasharray': ['none', '7 3', '2 3', '9 3 2 3', '4 2', '12 4'][n % 6],
           d: known.map((p, i) => (i ? 'L' : 'M') + at(p).map((v) => v.toFixed(1)).join(' ')).join('') }));
         for (const p of known) {
-          canvas.append(rule(x(time(p.from)), at(p)[1], x(time(p.until)), at(p)[1], 'reach'),
-            mark(draw('circle', { cx: at(p)[0], cy: at(p)[1], r: width < NARROW ? 3.5 : 4.5, class: n % 2 ? 'open' : 'dot', 'data-value': p.value }), p.text));
+          if (lines.length === 1) canvas.append(rule(x(time(p.from)), at(p)[1], x(time(p.until)), at(p)[1], 'reach'));
+          canvas.append(mark(draw('circle', { cx: at(p)[0], cy: at(p)[1], r: width < NARROW ? 3.5 : 4.5, class: n % 2 ? 'open' : 'dot', 'data-value': p.value }), p.text));
         }
       });
       if (lines.length > 1) nameLines(canvas, lines, y, right + 8, top);
@@ -296,7 +299,7 @@
 
   function hatches(canvas) {
     const shapes = [null, 'M0 6L6 0', 'M0 3H6', 'M3 0V6'];
-    canvas.append(draw('defs', {}, shapes.map((d, i) => draw('pattern', { id: 'hatch' + i, width: 6, height: 6, patternUnits: 'userSpaceOnUse' },
+    canvas.append(draw('defs', {}, shapes.map((d, i) => draw('pattern', { id: canvas.getAttribute('aria-labelledby') + 'hatch' + i, width: 6, height: 6, patternUnits: 'userSpaceOnUse' },
       [draw('rect', { width: 6, height: 6, class: 'part' + i })].concat(d ? [draw('path', { d: d, stroke: 'var(--paper)', 'stroke-width': 1.5 })] : [])))));
   }
 
@@ -310,7 +313,7 @@
       STAGES.forEach(([, title], i) => {
         const room = title.length * 6.4 + 30;
         if (at + room > width && at > left) { at = left; top += 18; }
-        canvas.append(draw('rect', { x: at, y: top, width: 12, height: 12, fill: 'url(#hatch' + i + ')' }), label(at + 17, top + 10, title));
+        canvas.append(draw('rect', { x: at, y: top, width: 12, height: 12, fill: 'url(#' + canvas.getAttribute('aria-labelledby') + 'hatch' + i + ')' }), label(at + 17, top + 10, title));
         at += room;
       });
       top += 22;
@@ -320,7 +323,7 @@
         canvas.append(label(left - 8, y + high / 2 + 4, String(row.trigger), 'soft', 'end'));
         STAGES.forEach(([key, title], i) => {
           if (!isNumber(row[key])) return;
-          canvas.append(mark(draw('rect', { x: x(from), y: y + 2, width: Math.max(0.5, x(from + row[key]) - x(from)), height: high - 4, fill: 'url(#hatch' + i + ')', 'data-value': row[key] }),
+          canvas.append(mark(draw('rect', { x: x(from), y: y + 2, width: Math.max(0.5, x(from + row[key]) - x(from)), height: high - 4, fill: 'url(#' + canvas.getAttribute('aria-labelledby') + 'hatch' + i + ')', 'data-value': row[key] }),
             'trigger ' + row.trigger + ', ' + title + ': ' + seconds(row[key])));
           from += row[key];
         });
@@ -362,9 +365,9 @@
   function intervals(rows, title, zero) {
     return (canvas, width) => {
       const longest = Math.max(...rows.map((r) => r.name.length));
-      const left = Math.min(longest * 6.9 + 14, width * 0.42), right = width - 64, high = ROW, bottom = rows.length * high + 6;
+      const left = Math.min(longest * 7.4 + 18, width * 0.42), right = width - 64, high = ROW, bottom = rows.length * high + 6;
       const range = span(rows.flatMap((r) => [r.mean, r.low, r.high].concat(zero ? [0] : [])), 0.06), x = scale(range, [left, right]);
-      const fits = Math.floor((left - 10) / 7.3);
+      const fits = Math.floor((left - 12) / 7.3);
       for (const tick of ticks(range[0], range[1], (right - left) / 90)) canvas.append(rule(x(tick.at), 0, x(tick.at), bottom, 'grid'), label(x(tick.at), bottom + 18, tick.text, 'soft', 'middle'));
       if (zero) canvas.append(rule(x(0), 0, x(0), bottom, 'axis'));
       rows.forEach((row, i) => {
@@ -467,20 +470,21 @@
         paint: timeLines([{ name: name, points: served.map((r) => Object.assign({ text: day(r.from) + ' to ' + day(r.until) + ': ' + name + ' ' + quality(r.value) + ', model of trigger ' + r.trigger + ', ' + r.samples + ' samples' }, r)) }],
           triggers.map((t) => ({ at: t.until, number: t.trigger, text: 'trigger ' + t.trigger + ', ' + day(t.until) + ': ' + t.reason })), name) }));
     }
-    const models = [...new Set(rows.map((r) => r.trigger))].sort((a, b) => a - b), windows = windowsOf(rows);
+    const models = [...new Set(rows.map((r) => r.trigger))].sort((a, b) => a - b), drawn = new Set(newest(models));
+    const windows = windowsOf(rows.filter((r) => drawn.has(r.trigger))).slice(-2 * SHOWN);
     if (models.length && windows.length) {
       found.push(figure({ view: 'matrix', title: name + ' of each model in each window', name: file + '-models', columns: columns, rows: rows,
-        caption: 'A row is the model of a trigger, a column a window; a stronger tint is a larger number. Framed: the model in use then.',
-        paint: heatMap({ columns: windows, rows: models.map((m) => ({ name: 'trigger ' + m, cells: rows.filter((r) => r.trigger === m).map((r) => ({
+        caption: 'A row is the model of a trigger, a column a window; a stronger tint is a larger number. Framed: the model in use then.' + onlyNewest(models),
+        paint: heatMap({ columns: windows, rows: newest(models).map((m) => ({ name: 'trigger ' + m, cells: rows.filter((r) => r.trigger === m && indexOf(windows, r) >= 0).map((r) => ({
           column: indexOf(windows, r), value: r.value, served: servedRows.has(r), text: 'model of trigger ' + m + ', ' + day(r.from) + ' to ' + day(r.until) + ': ' + name + ' ' + quality(r.value) + (servedRows.has(r) ? ', in use' : '') })) })) }) }));
     }
     const sliced = pipeline.matrix.filter((r) => r.evaluation === choice.evaluation && r.slice !== null && r.metric.split('(')[0] === choice.metric.split('(')[0]);
-    const newest = sliced.length ? composite(sliced, untilOf).pop() || sliced[sliced.length - 1] : null;
-    const slices = newest ? sliced.filter((r) => r.from === newest.from && r.until === newest.until && r.trigger === newest.trigger) : [];
+    const last = sliced.length ? composite(sliced, untilOf).pop() || sliced[sliced.length - 1] : null;
+    const slices = last ? sliced.filter((r) => r.from === last.from && r.until === last.until && r.trigger === last.trigger) : [];
     if (slices.length) {
       const sorted = slices.slice().sort((a, b) => (b.value || 0) - (a.value || 0));
       found.push(figure({ view: 'slices', title: name + ' by slice', name: file + '-slices', rows: sorted, columns: [words('slice', 'slice')].concat(columns),
-        caption: 'The model in use in the newest window, ' + day(newest.from) + ' to ' + day(newest.until) + '.',
+        caption: 'The model in use in the newest window, ' + day(last.from) + ' to ' + day(last.until) + '.',
         paint: intervals(sorted.map((r) => ({ name: r.slice, mean: r.value, strong: true, text: r.slice + ': ' + quality(r.value) + ', ' + r.samples + ' samples' })), name) }));
     }
     return found;
@@ -517,14 +521,14 @@
     if (!rows.length) return [el('p', { class: 'soft' }, 'Nothing has fired yet.')];
     if (measures.length) {
       found.push(figure({ view: 'costs', title: 'What each trigger cost', name: pipeline.name + '-costs', rows: rows,
-        caption: 'Everything that was run for it: scoring, training and evaluation.', paint: barPanels(rows, measures),
+        caption: 'Everything that was run for it: scoring, training and evaluation.' + onlyNewest(rows), paint: barPanels(newest(rows), measures),
         columns: [number('trigger', 'trigger'), words('until', 'until', day)].concat(measures.map((m) => number(m.title + (m.show === seconds ? ', s' : ''), m.key)), [words('why', 'reason')]) }));
     }
     const between = (t, a, b) => (t.timeline && t.timeline[a] && t.timeline[b] ? Math.max(0, (time(t.timeline[b]) - time(t.timeline[a])) / 1000) : null);
     const steps = triggers.filter((t) => between(t, 'fired', 'stored') !== null).map((t) => Object.assign({ trigger: t.trigger }, Object.fromEntries(STAGES.map(([key, , a, b]) => [key, between(t, a, b)]))));
     if (steps.length) {
-      found.push(figure({ view: 'stages', title: 'Time by stage', name: pipeline.name + '-stages', rows: steps, caption: 'From the trigger to the stored model, a row per trigger.',
-        columns: [number('trigger', 'trigger')].concat(STAGES.map(([key, title]) => number(title + ', s', key))), paint: stages(steps) }));
+      found.push(figure({ view: 'stages', title: 'Time by stage', name: pipeline.name + '-stages', rows: steps, caption: 'From the trigger to the stored model, a row per trigger.' + onlyNewest(steps),
+        columns: [number('trigger', 'trigger')].concat(STAGES.map(([key, title]) => number(title + ', s', key))), paint: stages(newest(steps)) }));
     }
     return found;
   }
@@ -533,9 +537,11 @@
   function checkRows(checks) {
     const rows = [];
     for (const check of checks) {
-      const row = (what, score, limit, verdict) => rows.push({ what: what, check: check.check, at: check.at, score: isNumber(score) ? score : null, limit: isNumber(limit) ? limit : null, verdict: verdict || null, trigger: check.trigger || null });
+      const row = (what, score, limit, verdict) => rows.push({ what: what, check: check.check, at: check.at, score: isNumber(score) ? score : null, limit: isNumber(limit) ? limit : null, verdict: verdict === undefined ? null : String(verdict), trigger: check.trigger || null });
       for (const s of list(check.statistics)) row(s.statistic + (s.limit_of === 'p_value' ? ', p value' : ''), s.limit_of === 'p_value' ? s.p_value : s.distance, s.limit, s.verdict);
       for (const d of list(check.detectors)) row(String(d.detector), d.found, d.limit, d.verdict);
+      for (const c of list(check.criteria)) row(metricName(check.metric) + ', ' + c.criterion, check.value, c.limit, c.verdict);
+      if (isNumber(check.avoidable_limit)) row('avoidable misclassifications', check.avoidable, check.avoidable_limit, check.verdict);
       if (check.area !== undefined) row('cost of waiting', check.area, check.limit, check.verdict);
     }
     return rows;
@@ -545,7 +551,7 @@
     const rows = checkRows(list(pipeline.report.checks));
     return [...new Set(rows.map((r) => r.what))].map((what) => ({ what: what, rows: rows.filter((r) => r.what === what && r.score !== null).sort((a, b) => time(a.at) - time(b.at)) }))
       .filter((one) => one.rows.length).map((one) => figure({ view: 'checks', title: one.what + ' against its limit', name: pipeline.name + '-' + one.what, rows: one.rows,
-        caption: 'The newest checks of the trigger policy; a triangle fired.', paint: scores(one.rows, one.what),
+        caption: 'The newest checks of the trigger policy; a triangle fired.' + (/p value$/.test(one.what) ? ' Below the limit speaks for a change.' : ''), paint: scores(one.rows, one.what),
         columns: [number('check', 'check'), words('at', 'at', day), number('score', 'score'), number('limit', 'limit'), words('verdict', 'verdict'), number('trigger', 'trigger')] }));
   }
 
@@ -595,7 +601,7 @@
     const columns = [words('policy', 'policy'), number(name, 'quality'), number('low', 'low'), number('high', 'high'), number('seeds', 'seeds_run'), number('triggers', 'triggers'), number('samples', 'samples'), number('CPU, s', 'cpu_s'), number('GPU, s', 'gpu_s'), number('bytes', 'bytes'), number(currency ? 'money, ' + currency : 'money', 'money'), words('on the front', 'pareto', (v) => (v ? 'yes' : 'no')), words('chosen', 'chosen', (v) => (v ? 'yes' : 'no'))];
     const flat = rows.map((r) => Object.fromEntries(columns.map((c) => [c.key, r[c.key]]))), known = rows.filter((r) => r.quality !== null);
     const section = el('section', { 'aria-label': 'comparison ' + file }, [el('h2', {}, file),
-      facts([['state', comparison.state], ['policies', String(rows.length)], ['pipelines', String(cells.length)], ['judged by', name], ['judged from', day(judge.judged_from)], ['until', day(judge.judged_until)], ['chosen', comparison.chosen || '']])]);
+      facts([['state', comparison.state], ['policies', String(rows.length)], ['pipelines', String(cells.length)], ['judged by', name], ['judged from', day(judge.from)], ['until', day(judge.until)], ['chosen', comparison.chosen || '']])]);
     if (!known.length) { section.append(el('p', { class: 'soft' }, 'No policy is judged yet.')); return section; }
     section.append(figure({ view: 'pareto', title: 'Cost against quality', name: file + '-policies', columns: columns, rows: flat,
       caption: 'A mark is the mean of a policy over its seeds, with its 95 % interval; small rings are single seeds. Filled, on the dashed line: no policy is both cheaper and better. Encircled: chosen on the earlier windows.',
