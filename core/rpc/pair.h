@@ -12,7 +12,8 @@ struct weir_pair {
     char secret[WEIR_KEY_CHARACTERS + 1];
 };
 
-/* UNSUPPORTED where ZeroMQ was built without CURVE. */
+/* The public one never begins with '-': people write it after a command. UNSUPPORTED where ZeroMQ was built without
+ * CURVE. */
 enum weir_status weir_pair_draw(struct weir_pair *ret_pair, struct weir_error *err) WEIR_MUST_USE;
 /* Wipes it. */
 void weir_pair_fini(struct weir_pair *pair);

@@ -134,6 +134,19 @@ static void a_secret_of_another_key_is_noticed(void **state)
     weir_pass_fini(&pass);
 }
 
+static void a_public_key_is_no_option_of_a_command(void **state)
+{
+    (void)state;
+    enum { DRAWS = 1000 }; /* one in 82 would begin with '-' by chance */
+    struct weir_pair pair;
+    for (size_t i = 0; i < DRAWS; i++) {
+        assert_int_equal(weir_pair_draw(&pair, NULL), WEIR_OK);
+        assert_true(weir_pair_fits(&pair));
+        assert_int_not_equal(pair.public[0], '-');
+    }
+    weir_pair_fini(&pair);
+}
+
 static void a_comment_and_other_quotes_are_fine(void **state)
 {
     struct lab *lab = *state;
@@ -233,6 +246,7 @@ int main(void)
         PASS(a_pass_that_others_may_read_is_refused),
         PASS(what_is_wrong_is_named_by_its_place_and_the_secret_by_nothing),
         PASS(a_secret_of_another_key_is_noticed),
+        PASS(a_public_key_is_no_option_of_a_command),
         PASS(a_comment_and_other_quotes_are_fine),
         PASS(services_have_ports_in_a_row),
         PASS(the_pair_is_made_once_and_is_the_same_for_all_who_make_it_at_once),
