@@ -33,7 +33,7 @@ def look_inside(lab, run):
         return pool, pipeline["progress"] or {}
     run.wait_until(lambda: run.of("selection_sealed"))
     pool, progress = seen()
-    while not (pool["runs"] and pool["runs"][0]["stage"] and progress.get("stage")):
+    while not (pool["runs"] and pool["runs"][0]["stage"] and pool["runs"][0]["operators"] and progress.get("stage")):
         assert run.process.poll() is None, "it was over before anybody could look"
         pool, progress = seen()
     (training,), stages = pool["runs"], ("locate", "read", "operators", "transfer", "trainer")

@@ -99,7 +99,7 @@ def test_a_key_is_let_in_until_it_is_revoked_and_a_service_that_was_killed_hears
         assert lab.told("rosa", "status")["pipelines"] == []
         public = PUBLIC.search(lab.pass_of("ben").read_text())[1]
         again = lab.ask("keys", "allow", "viewer", "ben", public)
-        assert again.returncode == 1 and "revoked" in again.stderr
+        assert again.returncode == 1 and "revoked" in again.stderr, again
 
 
 def test_a_key_that_is_rotated_has_another_pair_and_the_old_one_ends():

@@ -34,12 +34,14 @@ def names(count):
 
 def await_size(lab, size):
     """Until so many run, and nobody else is there."""
+    def alive():
+        return [name for name in names(2 * MAX) if victims(lab.data_dir, name)]
+
     def is_so():
         members = pool(lab)["members"]
-        return all(member["state"] == "running" for member in members) and len(members) == size
-    await_that(is_so, lambda: pool(lab), pause_s=0.1)
-    alive = sorted(name for name in names(2 * MAX) if victims(lab.data_dir, name))
-    assert len(alive) == size and len(victims(lab.data_dir, "worker")) == size, (alive, size)
+        return (all(member["state"] == "running" for member in members)
+                and len(members) == len(alive()) == len(victims(lab.data_dir, "worker")) == size)
+    await_that(is_so, lambda: (pool(lab), alive(), size), pause_s=0.1)
 
 
 def await_trainer(lab):
