@@ -4,17 +4,30 @@
  * do. */
 #include "core/base/clock.h"
 #include "core/base/memory.h"
+#include "core/base/rng.h"
 #include "core/db/connection.h"
 
+#include <inttypes.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     ROUNDS = 4, /* a pooler that takes its sessions in turn shows another one in the second */
     ANSWER_MS = 10000, /* for a session of the server, where the pooler has none left */
+    ASKER_BYTES = 17,
 };
 
-static const char WHICH[] = "SELECT pg_backend_pid()";
+/* The server's process, who asked there before, and who asks now. Services begin at the same time, and may take turns
+ * with sessions in such a way that each finds its own again: it finds then that another one has been there. */
+static const char WHICH[] = "SELECT pg_backend_pid(), current_setting('weir.asked', true), "
+                            "set_config('weir.asked', '%016" PRIx64 "', false)";
+
+struct asked {
+    int process;
+    char before[ASKER_BYTES]; /* empty: nobody asked before */
+};
 
 static enum weir_status refuse(struct weir_error *err)
 {
@@ -38,10 +51,13 @@ static bool await_result(PGconn *conn)
     return true;
 }
 
-/* Number of the server's process behind the connection at this moment. UNAVAILABLE when no answer comes. */
-static enum weir_status ask(struct weir_db *db, int *ret_process, struct weir_error *err)
+/* Asks for the session behind the connection at this moment. UNAVAILABLE when no answer comes. */
+static enum weir_status ask(struct weir_db *db, uint64_t asker, struct asked *ret_asked,
+                            struct weir_error *err)
 {
-    if (PQsendQuery(db->conn, WHICH) != 1 || !await_result(db->conn)) {
+    char sql[sizeof(WHICH) + ASKER_BYTES];
+    snprintf(sql, sizeof(sql), WHICH, asker);
+    if (PQsendQuery(db->conn, sql) != 1 || !await_result(db->conn)) {
         weir_db_drop(db);
         return weir_fail(err, WEIR_UNAVAILABLE,
                          "the pooler in front of Postgres gives no session: has it one for each of "
@@ -49,8 +65,10 @@ static enum weir_status ask(struct weir_db *db, int *ret_process, struct weir_er
     }
     PGresult *result = PQgetResult(db->conn);
     enum weir_status status = weir_db_check(db, result, "session", err);
-    if (status == WEIR_OK)
-        *ret_process = atoi(PQgetvalue(result, 0, 0));
+    if (status == WEIR_OK) {
+        ret_asked->process = atoi(PQgetvalue(result, 0, 0));
+        snprintf(ret_asked->before, sizeof(ret_asked->before), "%s", PQgetvalue(result, 0, 1));
+    }
     PQclear(result);
     while (db->conn != NULL && (result = PQgetResult(db->conn)) != NULL)
         PQclear(result);
@@ -60,14 +78,18 @@ static enum weir_status ask(struct weir_db *db, int *ret_process, struct weir_er
 /* Two clients that are both connected and have the same session share it, and one that has two has none. */
 static enum weir_status compare(struct weir_db *one, struct weir_db *other, struct weir_error *err)
 {
-    int first = 0;
-    enum weir_status status = ask(one, &first, err);
+    uint64_t asker = weir_random_u64(), another = weir_random_u64();
+    char name[ASKER_BYTES];
+    snprintf(name, sizeof(name), "%016" PRIx64, asker);
+    struct asked first;
+    enum weir_status status = ask(one, asker, &first, err);
     for (int round = 0; round < ROUNDS && status == WEIR_OK; round++) {
-        int mine = 0, others = 0;
-        status = ask(other, &others, err);
+        struct asked mine, others;
+        status = ask(other, another, &others, err);
         if (status == WEIR_OK)
-            status = ask(one, &mine, err);
-        if (status == WEIR_OK && (mine != first || mine == others))
+            status = ask(one, asker, &mine, err);
+        if (status == WEIR_OK && (mine.process != first.process || mine.process == others.process ||
+                                  strcmp(mine.before, name) != 0))
             status = refuse(err);
     }
     return status;
@@ -82,9 +104,9 @@ static bool is_direct(const struct weir_db *db, int process)
 /* Without a pooler, this costs one short statement. */
 static enum weir_status check_session(struct weir_db *db, struct weir_error *err)
 {
-    int process = 0;
-    enum weir_status status = ask(db, &process, err);
-    if (status != WEIR_OK || is_direct(db, process))
+    struct asked asked;
+    enum weir_status status = ask(db, weir_random_u64(), &asked, err);
+    if (status != WEIR_OK || is_direct(db, asked.process))
         return status;
     struct weir_db other = {.conninfo = db->conninfo, .schema = db->schema};
     status = weir_db_connect(&other, err);
