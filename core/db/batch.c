@@ -5,7 +5,6 @@
 #include "core/base/memory.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Answers of a statement without rows take some 40 bytes, and wait at the server until all is sent: so many fit into
  * what sockets hold, or both sides could wait for each other. */
@@ -21,17 +20,11 @@ struct weir_db_batch {
     struct sent sent[SENT_MAX]; /* since the last synchronisation */
 };
 
-static enum weir_status lose(struct weir_db *db, const char *what, struct weir_error *err)
-{
-    weir_db_drop(db);
-    return weir_fail(err, WEIR_UNAVAILABLE, "%s: the connection to Postgres is lost", what);
-}
-
 static enum weir_status note(struct weir_db *db, int is_sent, const struct sent *sent,
                              struct weir_error *err)
 {
     if (!is_sent)
-        return lose(db, sent->what, err);
+        return weir_db_lose(db, sent->what, err);
     db->batch->sent[db->batch->count++] = *sent;
     return WEIR_OK;
 }
@@ -45,15 +38,12 @@ static enum weir_status send_text(struct weir_db *db, const char *sql, const cha
 
 /* ---- answers ---- */
 
-/* A transaction in which a statement failed before answers COMMIT with a rollback, and calls that a success. */
 static enum weir_status check(struct weir_db *db, PGresult *result, const struct sent *sent,
                               struct weir_error *err)
 {
-    enum weir_status status = weir_db_check(db, result, sent->what, err);
+    enum weir_status status = weir_db_check_commit(db, result, sent->what, err);
     if (status != WEIR_OK && sent->preparing != NULL)
         sent->preparing->is_prepared = false;
-    if (status == WEIR_OK && strcmp(PQcmdStatus(result), "ROLLBACK") == 0)
-        status = weir_fail(err, WEIR_INTERNAL, "%s: the transaction had failed before", sent->what);
     return status;
 }
 
@@ -64,7 +54,7 @@ static enum weir_status take(struct weir_db *db, const struct sent *sent, enum w
     PGresult *result = weir_db_next(db);
     enum weir_status status = before;
     if (result == NULL)
-        return lose(db, sent->what, err);
+        return weir_db_lose(db, sent->what, err);
     if (before == WEIR_OK)
         status = check(db, result, sent, err);
     else if (sent->preparing != NULL)
@@ -80,7 +70,7 @@ static enum weir_status synchronise(struct weir_db *db, struct weir_error *err)
     struct weir_db_batch *batch = db->batch;
     enum weir_status status = WEIR_OK;
     if (!PQpipelineSync(db->conn))
-        return lose(db, "commit", err);
+        return weir_db_lose(db, "commit", err);
     weir_db_flush(db);
     for (size_t i = 0; i < batch->count && db->conn != NULL; i++)
         status = take(db, &batch->sent[i], status, err);
@@ -96,22 +86,18 @@ static enum weir_status prepare(struct weir_db *db, int query,
                                 const struct weir_arguments *arguments, struct weir_error *err)
 {
     struct weir_prepared *prepared = &db->prepared[query];
-    const struct weir_query *text = &db->queries[query];
-    char name[WEIR_PREPARED_NAME_MAX];
     if (weir_prepared_fits(prepared, arguments))
         return WEIR_OK;
-    weir_prepared_renew(prepared, arguments);
-    weir_prepared_name(query, prepared, name);
+    int is_sent = weir_prepared_send(db, query, arguments);
     prepared->is_prepared = true; /* for those behind it */
-    return note(db, PQsendPrepare(db->conn, name, text->sql, (int)prepared->count, prepared->types),
-                &(struct sent){.what = text->name, .preparing = prepared}, err);
+    return note(db, is_sent, &(struct sent){.what = db->queries[query].name, .preparing = prepared},
+                err);
 }
 
 enum weir_status weir_db_batch_add(struct weir_db *db, int query,
                                    const struct weir_arguments *arguments,
                                    struct weir_rows **ret_rows, struct weir_error *err)
 {
-    char name[WEIR_PREPARED_NAME_MAX];
     weir_require(ret_rows == NULL);
     enum weir_status status = weir_db_ensure(db, err);
     if (status == WEIR_OK && db->batch->statements == STATEMENTS_MAX)
@@ -121,10 +107,7 @@ enum weir_status weir_db_batch_add(struct weir_db *db, int query,
     if (status != WEIR_OK)
         return status;
     db->batch->statements++;
-    weir_prepared_name(query, &db->prepared[query], name);
-    return note(db,
-                PQsendQueryPrepared(db->conn, name, (int)arguments->count, arguments->values,
-                                    arguments->lengths, arguments->formats, 1),
+    return note(db, weir_arguments_send(db, query, arguments),
                 &(struct sent){.what = db->queries[query].name}, err);
 }
 
@@ -135,7 +118,7 @@ enum weir_status weir_db_begin_batch(struct weir_db *db, struct weir_error *err)
     weir_require(!db->in_transaction);
     enum weir_status status = weir_db_ensure(db, err);
     if (status == WEIR_OK && !PQenterPipelineMode(db->conn))
-        status = lose(db, "begin", err);
+        status = weir_db_lose(db, "begin", err);
     if (status != WEIR_OK)
         return status;
     db->batch = weir_calloc(1, sizeof(*db->batch));

@@ -126,16 +126,20 @@ static bool is_lost(const struct weir_db *db, const PGresult *result)
            PQresultErrorField(result, PG_DIAG_SQLSTATE) == NULL;
 }
 
+enum weir_status weir_db_lose(struct weir_db *db, const char *what, struct weir_error *err)
+{
+    weir_db_drop(db);
+    return weir_fail(err, WEIR_UNAVAILABLE, "%s: the connection to Postgres is lost", what);
+}
+
 enum weir_status weir_db_check(struct weir_db *db, const PGresult *result, const char *what,
                                struct weir_error *err)
 {
     ExecStatusType found = PQresultStatus(result);
     if (found == PGRES_COMMAND_OK || found == PGRES_TUPLES_OK || found == PGRES_EMPTY_QUERY)
         return WEIR_OK;
-    if (is_lost(db, result)) {
-        weir_db_drop(db);
-        return weir_fail(err, WEIR_UNAVAILABLE, "%s: the connection to Postgres is lost", what);
-    }
+    if (is_lost(db, result))
+        return weir_db_lose(db, what, err);
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
     message = message != NULL ? message : "no message";
@@ -145,6 +149,16 @@ enum weir_status weir_db_check(struct weir_db *db, const PGresult *result, const
     else if (may_be_repeated(state))
         status = WEIR_UNAVAILABLE;
     return weir_fail(err, status, "%s: %.*s (%s)", what, first_line(message), message, state);
+}
+
+enum weir_status weir_db_check_commit(struct weir_db *db, PGresult *result, const char *what,
+                                      struct weir_error *err)
+{
+    enum weir_status status = weir_db_check(db, result, what, err);
+    if (status == WEIR_OK && strcmp(PQcmdStatus(result), "ROLLBACK") == 0)
+        status = weir_fail(err, WEIR_INTERNAL,
+                           "%s: a statement of this transaction had failed before", what);
+    return status;
 }
 
 enum weir_status weir_db_simple(struct weir_db *db, const char *sql, const char *what,

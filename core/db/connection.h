@@ -36,11 +36,21 @@ void weir_db_drop(struct weir_db *db);
 /* OK, or what `result` says went wrong with `what`; drops a dead connection. `result` stays the caller's. */
 enum weir_status weir_db_check(struct weir_db *db, const PGresult *result, const char *what,
                                struct weir_error *err) WEIR_MUST_USE;
+/* The same of a COMMIT: a transaction in which a statement failed answers it with a rollback, and calls that a
+ * success. */
+enum weir_status weir_db_check_commit(struct weir_db *db, PGresult *result, const char *what,
+                                      struct weir_error *err) WEIR_MUST_USE;
+/* UNAVAILABLE, after weir_db_drop(). */
+enum weir_status weir_db_lose(struct weir_db *db, const char *what,
+                              struct weir_error *err) WEIR_MUST_USE;
 /* Waits for the last result of what was just sent, as PQexec() does; `is_sent` is what libpq said. The caller's. NULL
  * when there is none. */
 PGresult *weir_db_await(struct weir_db *db, int is_sent) WEIR_MUST_USE;
 /* Has all that was sent be on its way. */
 void weir_db_flush(struct weir_db *db);
+/* Waits until the next result can be taken without waiting, until `end_ms` by weir_now_ms() (-1: for ever). False: it
+ * cannot. */
+bool weir_db_is_answered(struct weir_db *db, int64_t end_ms);
 /* Waits for the next result, as PQgetResult() does. The caller's. */
 PGresult *weir_db_next(struct weir_db *db) WEIR_MUST_USE;
 /* Returns the value of an option, which belongs to `options`; NULL when it has none. */

@@ -8,7 +8,6 @@
 #include "core/db/connection.h"
 
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,26 +37,13 @@ static enum weir_status refuse(struct weir_error *err)
                      "to Postgres itself");
 }
 
-/* Until the result can be taken without waiting; false: not within ANSWER_MS, or the connection is lost. */
-static bool await_result(PGconn *conn)
-{
-    int64_t end_ms = weir_now_ms() + ANSWER_MS;
-    while (PQisBusy(conn)) {
-        int64_t left_ms = end_ms - weir_now_ms();
-        struct pollfd watched = {.fd = PQsocket(conn), .events = POLLIN};
-        if (left_ms <= 0 || poll(&watched, 1, (int)left_ms) <= 0 || PQconsumeInput(conn) != 1)
-            return false;
-    }
-    return true;
-}
-
 /* Asks for the session behind the connection at this moment. UNAVAILABLE when no answer comes. */
 static enum weir_status ask(struct weir_db *db, uint64_t asker, struct asked *ret_asked,
                             struct weir_error *err)
 {
     char sql[sizeof(WHICH) + ASKER_BYTES];
     snprintf(sql, sizeof(sql), WHICH, asker);
-    if (PQsendQuery(db->conn, sql) != 1 || !await_result(db->conn)) {
+    if (PQsendQuery(db->conn, sql) != 1 || !weir_db_is_answered(db, weir_now_ms() + ANSWER_MS)) {
         weir_db_drop(db);
         return weir_fail(err, WEIR_UNAVAILABLE,
                          "the pooler in front of Postgres gives no session: has it one for each of "

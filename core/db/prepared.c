@@ -19,6 +19,7 @@ enum {
     OID_INT8_ARRAY = 1016
 };
 
+enum { NAME_MAX_BYTES = 32 };
 enum { ARRAY_HEAD_BYTES = 5 * 4, ARRAY_ELEMENT_BYTES = 4 + 8 };
 
 static void set(struct weir_arguments *arguments, size_t i, Oid type, const void *at, size_t size)
@@ -152,7 +153,7 @@ bool weir_prepared_fits(const struct weir_prepared *prepared,
     return true;
 }
 
-void weir_prepared_renew(struct weir_prepared *prepared, const struct weir_arguments *arguments)
+static void renew(struct weir_prepared *prepared, const struct weir_arguments *arguments)
 {
     prepared->version++;
     prepared->count = arguments->count;
@@ -162,8 +163,27 @@ void weir_prepared_renew(struct weir_prepared *prepared, const struct weir_argum
     }
 }
 
-void weir_prepared_name(int query, const struct weir_prepared *prepared,
-                        char name[WEIR_PREPARED_NAME_MAX])
+static void format_name(int query, const struct weir_prepared *prepared, char name[NAME_MAX_BYTES])
 {
-    snprintf(name, WEIR_PREPARED_NAME_MAX, "q%d_%" PRIu32, query, prepared->version);
+    snprintf(name, NAME_MAX_BYTES, "q%d_%" PRIu32, query, prepared->version);
+}
+
+/* ---- sending ---- */
+
+int weir_prepared_send(struct weir_db *db, int query, const struct weir_arguments *arguments)
+{
+    struct weir_prepared *prepared = &db->prepared[query];
+    char name[NAME_MAX_BYTES];
+    renew(prepared, arguments);
+    format_name(query, prepared, name);
+    return PQsendPrepare(db->conn, name, db->queries[query].sql, (int)prepared->count,
+                         prepared->types);
+}
+
+int weir_arguments_send(struct weir_db *db, int query, const struct weir_arguments *arguments)
+{
+    char name[NAME_MAX_BYTES];
+    format_name(query, &db->prepared[query], name);
+    return PQsendQueryPrepared(db->conn, name, (int)arguments->count, arguments->values,
+                               arguments->lengths, arguments->formats, 1);
 }

@@ -5,8 +5,6 @@
 
 #include "core/db/connection.h"
 
-enum { WEIR_PREPARED_NAME_MAX = 32 };
-
 /* The parameters as PQsendQueryPrepared() wants them. */
 struct weir_arguments {
     const char *values[WEIR_PARAMS_MAX];
@@ -27,9 +25,9 @@ void weir_arguments_fini(struct weir_arguments *arguments);
 /* True when the server knows the statement with types that these arguments have. */
 bool weir_prepared_fits(const struct weir_prepared *prepared,
                         const struct weir_arguments *arguments);
-/* The name and the types under which it is to be prepared for them. */
-void weir_prepared_renew(struct weir_prepared *prepared, const struct weir_arguments *arguments);
-void weir_prepared_name(int query, const struct weir_prepared *prepared,
-                        char name[WEIR_PREPARED_NAME_MAX]);
+/* Sends what prepares the statement for such arguments, under a name of its own; and the statement, once it is
+ * prepared. Return what libpq says: 1 when it is sent. */
+int weir_prepared_send(struct weir_db *db, int query, const struct weir_arguments *arguments);
+int weir_arguments_send(struct weir_db *db, int query, const struct weir_arguments *arguments);
 
 #endif

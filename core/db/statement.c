@@ -8,14 +8,9 @@ static enum weir_status prepare(struct weir_db *db, int query,
                                 const struct weir_arguments *arguments, struct weir_error *err)
 {
     struct weir_prepared *prepared = &db->prepared[query];
-    char name[WEIR_PREPARED_NAME_MAX];
     if (weir_prepared_fits(prepared, arguments))
         return WEIR_OK;
-    weir_prepared_renew(prepared, arguments);
-    weir_prepared_name(query, prepared, name);
-    int is_sent = PQsendPrepare(db->conn, name, db->queries[query].sql, (int)prepared->count,
-                                prepared->types);
-    PGresult *result = weir_db_await(db, is_sent);
+    PGresult *result = weir_db_await(db, weir_prepared_send(db, query, arguments));
     enum weir_status status = weir_db_check(db, result, db->queries[query].name, err);
     PQclear(result);
     prepared->is_prepared = status == WEIR_OK;
@@ -26,16 +21,12 @@ static enum weir_status execute(struct weir_db *db, int query,
                                 const struct weir_arguments *arguments, struct weir_rows **ret_rows,
                                 struct weir_error *err)
 {
-    char name[WEIR_PREPARED_NAME_MAX];
     enum weir_status status = weir_db_ensure(db, err);
     if (status == WEIR_OK)
         status = prepare(db, query, arguments, err);
     if (status != WEIR_OK)
         return status;
-    weir_prepared_name(query, &db->prepared[query], name);
-    int is_sent = PQsendQueryPrepared(db->conn, name, (int)arguments->count, arguments->values,
-                                      arguments->lengths, arguments->formats, 1);
-    PGresult *result = weir_db_await(db, is_sent);
+    PGresult *result = weir_db_await(db, weir_arguments_send(db, query, arguments));
     status = weir_db_check(db, result, db->queries[query].name, err);
     if (status == WEIR_OK && ret_rows != NULL)
         *ret_rows = weir_rows_wrap(result);

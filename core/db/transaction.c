@@ -3,8 +3,6 @@
 
 #include "core/base/fault.h"
 
-#include <string.h>
-
 enum weir_status weir_db_begin(struct weir_db *db, struct weir_error *err)
 {
     weir_require(!db->in_transaction);
@@ -15,20 +13,10 @@ enum weir_status weir_db_begin(struct weir_db *db, struct weir_error *err)
     return status;
 }
 
-/* A transaction in which a statement failed answers COMMIT with a rollback, and calls that a success. */
-static enum weir_status check_commit(struct weir_db *db, PGresult *result, struct weir_error *err)
-{
-    enum weir_status status = weir_db_check(db, result, "commit", err);
-    if (status == WEIR_OK && strcmp(PQcmdStatus(result), "ROLLBACK") == 0)
-        status = weir_fail(err, WEIR_INTERNAL,
-                           "commit: a statement of this transaction had failed before");
-    return status;
-}
-
 static enum weir_status commit(struct weir_db *db, struct weir_error *err)
 {
     PGresult *result = weir_db_await(db, PQsendQuery(db->conn, "COMMIT"));
-    enum weir_status status = check_commit(db, result, err);
+    enum weir_status status = weir_db_check_commit(db, result, "commit", err);
     PQclear(result);
     return status;
 }

@@ -10,6 +10,12 @@
 
 enum { FOREVER_MS = -1, CONNECT_MIN_S = 2 /* as libpq has it */ };
 
+static int64_t left_until(int64_t end_ms)
+{
+    int64_t now_ms = weir_now_ms();
+    return end_ms == FOREVER_MS ? FOREVER_MS : end_ms > now_ms ? end_ms - now_ms : 0;
+}
+
 /* False: the time is over. A wait that fails is over at once: what is called next finds out why. */
 static bool wait_for(struct weir_db *db, const PGconn *conn, short poll_events, int64_t wait_ms)
 {
@@ -38,13 +44,18 @@ void weir_db_flush(struct weir_db *db)
     }
 }
 
-PGresult *weir_db_next(struct weir_db *db)
+bool weir_db_is_answered(struct weir_db *db, int64_t end_ms)
 {
     while (PQisBusy(db->conn)) {
-        (void)wait_for(db, db->conn, POLLIN, FOREVER_MS);
-        if (PQconsumeInput(db->conn) != 1)
-            break;
+        if (!wait_for(db, db->conn, POLLIN, left_until(end_ms)) || PQconsumeInput(db->conn) != 1)
+            return false;
     }
+    return true;
+}
+
+PGresult *weir_db_next(struct weir_db *db)
+{
+    (void)weir_db_is_answered(db, FOREVER_MS); /* the result says so */
     return PQgetResult(db->conn);
 }
 
@@ -80,12 +91,6 @@ static int64_t end_of(const PQconninfoOption *options)
     return weir_now_ms() + 1000 * (timeout_s < CONNECT_MIN_S ? CONNECT_MIN_S : timeout_s);
 }
 
-static int64_t left_until(int64_t end_ms)
-{
-    int64_t now_ms = weir_now_ms();
-    return end_ms == FOREVER_MS ? FOREVER_MS : end_ms > now_ms ? end_ms - now_ms : 0;
-}
-
 /* Makes the connection in pieces. False: the time is over. */
 static bool make(struct weir_db *db, PGconn *conn, int64_t end_ms)
 {
@@ -100,7 +105,7 @@ static bool make(struct weir_db *db, PGconn *conn, int64_t end_ms)
     return true;
 }
 
-/* Where there are several hosts, libpq alone knows when it is time for the next one. */
+/* Of several hosts, libpq alone knows when it is time for the next one. */
 PGconn *weir_db_dial(struct weir_db *db, const char *const *keys, const char *const *values,
                      bool *ret_in_time)
 {
