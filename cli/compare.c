@@ -7,6 +7,7 @@
 #include "cli/platform.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "core/base/path.h"
 #include "core/config/yaml.h"
 
 #include <stdio.h>
@@ -15,7 +16,6 @@
 
 enum {
     POLL_MS = 200,
-    RETURN_MS = 24 * 3600 * 1000, /* a platform that stopped may come back */
 };
 
 /* ---- what is handed in ---- */
@@ -24,10 +24,7 @@ enum {
 static char *base_path(const char *file, const struct weir_yaml *grid)
 {
     const char *base = weir_yaml_text(weir_yaml_get(weir_yaml_root(grid), "base"));
-    const char *slash = strrchr(file, '/');
-    if (base == NULL || base[0] == '/' || slash == NULL)
-        return base == NULL ? NULL : weir_strdup(base);
-    return weir_format("%.*s/%s", (int)(slash - file), file, base);
+    return base == NULL ? NULL : weir_path_beside(file, base);
 }
 
 static json_t *pack(const char *file, struct weir_buf *text, const char *base,
@@ -175,9 +172,7 @@ static enum weir_status follow_through(struct following *following, json_t **ret
     const struct cli_place *place = following->place;
     enum weir_status status = follow(following, ret_answer, err);
     while (status == WEIR_STALE) {
-        (void)fprintf(stderr, "nobody serves %s; waiting for: orchestrator serve --data-dir %s\n",
-                      place->name, place->name);
-        status = cli_platform_await(place, RETURN_MS, err);
+        status = cli_platform_await_return(place, err);
         if (status == WEIR_OK)
             status = follow(following, ret_answer, err);
     }

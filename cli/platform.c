@@ -24,9 +24,10 @@ enum {
     FIND_MS = 5000,    /* whoever is up answers at once */
     LOOK_MS = 50,      /* between two looks at the lock while the platform starts */
     WATCH_MS = 1000,   /* between two looks whether it is still served while an answer is awaited */
-    JOIN_TRIES_MAX = 20, /* commands that come at once and go one after the other */
-    REACH_MS = 10000,    /* for one elsewhere to answer at all */
-    SILENT_MS = 20000,   /* without a word from one elsewhere: it is away */
+    RETURN_MS = 24 * 3600 * 1000, /* a platform that stopped may come back */
+    JOIN_TRIES_MAX = 20,          /* commands that come at once and go one after the other */
+    REACH_MS = 10000,             /* for one elsewhere to answer at all */
+    SILENT_MS = 20000,            /* without a word from one elsewhere: it is away */
     REQUEST_MS =
         3600000, /* a prediction over everything takes its time; whether anybody is there is watched */
 };
@@ -441,6 +442,16 @@ enum weir_status cli_platform_await(const struct cli_place *place, int64_t patie
     int64_t until_ms = weir_now_ms() + patience_ms;
     return place->is_elsewhere ? await_elsewhere(place, until_ms, err)
                                : await_here(place, until_ms, err);
+}
+
+enum weir_status cli_platform_await_return(const struct cli_place *place, struct weir_error *err)
+{
+    if (place->is_elsewhere)
+        (void)fprintf(stderr, "nobody answers at %s; waiting for it\n", place->name);
+    else
+        (void)fprintf(stderr, "nobody serves %s; waiting for: orchestrator serve --data-dir %s\n",
+                      place->name, place->name);
+    return cli_platform_await(place, RETURN_MS, err);
 }
 
 enum weir_status cli_platform_connect(const struct cli_platform *platform, const char *endpoint,

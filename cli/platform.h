@@ -45,6 +45,9 @@ enum weir_status cli_platform_step(struct cli_platform *platform, int64_t wait_m
 /* Waits until somebody serves the place again. TIMEOUT; UNAVAILABLE when the person lost patience. */
 enum weir_status cli_platform_await(const struct cli_place *place, int64_t patience_ms,
                                     struct weir_error *err) WEIR_MUST_USE;
+/* The same for a day, and tells on stderr whom it waits for. */
+enum weir_status cli_platform_await_return(const struct cli_place *place,
+                                           struct weir_error *err) WEIR_MUST_USE;
 /* Connects to storage: at `endpoint` on this host, as the orchestrator has named it, or elsewhere where the place
  * says. */
 enum weir_status cli_platform_connect(const struct cli_platform *platform, const char *endpoint,

@@ -39,14 +39,6 @@ static void put_marks(struct weir_buf *out, const json_t *policy)
                     is_chosen ? "chosen" : "");
 }
 
-/* Money, or processor seconds where nothing has a price. */
-static void put_reused(struct weir_buf *out, const json_t *policy)
-{
-    const json_t *reused = json_object_get(policy, "reused");
-    if (json_is_object(reused))
-        weir_buf_printf(out, "%.2f", cli_real(reused, "cpu_s"));
-}
-
 static void show_policies(const json_t *answer, struct cli_page *page)
 {
     static const struct cli_column COLUMNS[] = {
@@ -57,7 +49,7 @@ static void show_policies(const json_t *answer, struct cli_page *page)
         {"triggers", CLI_TENTHS, .key = "costs.triggers", .absent = "-"},
         {"samples", CLI_COUNT, .key = "costs.samples", .absent = "-"},
         {"CPU s", CLI_HUNDREDTHS, .key = "costs.cpu_s", .absent = "-"},
-        {"with reuse", CLI_NUMBER, .put = put_reused},
+        {"with reuse", CLI_HUNDREDTHS, .key = "reused.cpu_s", .absent = ""},
         {"read", CLI_BYTES, .key = "costs.bytes", .absent = "-"},
         {"money", CLI_REAL, .key = "costs.money", .absent = "-"},
         {"", CLI_TEXT, .put = put_marks},

@@ -10,7 +10,6 @@
 
 enum {
     POLL_MS = 200,
-    RETURN_MS = 24 * 3600 * 1000, /* a platform that stopped may come back */
 };
 
 struct watch {
@@ -134,24 +133,13 @@ static enum weir_status watch_platform(struct watch *watch, struct weir_error *e
     return status;
 }
 
-static void tell_absence(const struct cli_place *place)
-{
-    if (place->is_elsewhere)
-        (void)fprintf(stderr, "nobody answers at %s; waiting for it\n", place->name);
-    else
-        (void)fprintf(stderr, "nobody serves %s; waiting for: orchestrator serve --data-dir %s\n",
-                      place->name, place->name);
-}
-
 static enum weir_status watch_through(struct watch *watch, struct weir_error *err)
 {
     const struct cli_place *place = &watch->call->options.place;
     enum weir_status status = watch_platform(watch, err);
     while (status == WEIR_STALE) {
-        if (watch->follows) {
-            tell_absence(place);
-            status = cli_platform_await(place, RETURN_MS, err);
-        }
+        if (watch->follows)
+            status = cli_platform_await_return(place, err);
         if (!watch->follows || status == WEIR_OK)
             status = watch_platform(watch, err);
     }

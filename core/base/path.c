@@ -1,4 +1,4 @@
-/* Paths relative to a directory: see path.h. */
+/* See path.h. */
 #include "core/base/path.h"
 
 #include "core/base/memory.h"
@@ -21,4 +21,13 @@ const char *weir_path_below(const char *root, const char *path)
 char *weir_path_in(const char *root, const char *path)
 {
     return path[0] == '/' || path[0] == '\0' ? weir_strdup(path) : weir_format("%s/%s", root, path);
+}
+
+char *weir_path_beside(const char *file, const char *path)
+{
+    const char *slash = strrchr(file, '/');
+
+    return path[0] == '/' || slash == NULL
+               ? weir_strdup(path)
+               : weir_format("%.*s/%s", (int)(slash - file), file, path);
 }

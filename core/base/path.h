@@ -1,5 +1,5 @@
-/* Paths as rows of Postgres keep them: relative to the data directory, so that a directory that is copied, restored
- * or moved finds its own files, never those of the directory it was. */
+/* Paths relative to others. Rows of Postgres keep them relative to the data directory, so that a directory that is
+ * copied, restored or moved finds its own files, never those of the directory it was. */
 #ifndef WEIR_BASE_PATH_H
 #define WEIR_BASE_PATH_H
 
@@ -7,5 +7,7 @@
 const char *weir_path_below(const char *root, const char *path);
 /* Returns the path that weir_path_below() shortened: an absolute one unchanged. free() it. */
 char *weir_path_in(const char *root, const char *path);
+/* Returns the path that `file` means by `path`, relative to the folder that it lies in. free() it. */
+char *weir_path_beside(const char *file, const char *path);
 
 #endif
