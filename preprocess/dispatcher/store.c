@@ -288,16 +288,21 @@ static enum weir_status end(struct weir_db *db, enum weir_status status, struct 
 typedef enum weir_status store_image_fn(struct weir_db *db, const struct dispatcher_image *image,
                                         struct weir_error *err);
 
+static enum weir_status store_images(struct weir_db *db, const struct dispatcher_image *images,
+                                     size_t count, store_image_fn *store, struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+    for (size_t i = 0; i < count && status == WEIR_OK; i++)
+        status = store(db, &images[i], err);
+    return status;
+}
+
 /* In one transaction, whose statements are on their way together. */
 static enum weir_status store_together(struct weir_db *db, const struct dispatcher_image *images,
                                        size_t count, store_image_fn *store, struct weir_error *err)
 {
     enum weir_status status = weir_db_begin_batch(db, err);
-    if (status != WEIR_OK)
-        return status;
-    for (size_t i = 0; i < count && status == WEIR_OK; i++)
-        status = store(db, &images[i], err);
-    return end(db, status, err);
+    return status == WEIR_OK ? end(db, store_images(db, images, count, store, err), err) : status;
 }
 
 /* One job that cannot be stored is not to stop the others. */
@@ -462,15 +467,6 @@ enum weir_status preprocess_store_end(struct weir_db *db, const struct dispatche
     return store_together(db, images->at, images->count, is_abandoned ? abandon : compact, err);
 }
 
-static enum weir_status close_all(struct weir_db *db, const struct dispatcher_images *images,
-                                  struct weir_error *err)
-{
-    enum weir_status status = WEIR_OK;
-    for (size_t i = 0; i < images->count && status == WEIR_OK; i++)
-        status = compact(db, &images->at[i], err);
-    return status;
-}
-
 static enum weir_status purge(struct weir_db *db, uint64_t upto, struct msg_jobs_purged *ret_purged,
                               struct weir_error *err)
 {
@@ -497,7 +493,7 @@ enum weir_status preprocess_store_purge(struct weir_db *db, const struct dispatc
     enum weir_status status = weir_db_begin(db, err);
     if (status != WEIR_OK)
         return status;
-    status = close_all(db, images, err);
+    status = store_images(db, images->at, images->count, compact, err);
     if (status == WEIR_OK)
         status = purge(db, upto, ret_purged, err);
     return end(db, status, err);
