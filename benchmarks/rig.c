@@ -242,20 +242,27 @@ enum weir_status rig_scan(struct rig *rig, const char *config, const char *name,
     return status;
 }
 
-enum weir_status rig_spawn_wait(const struct orchestrator_spawn *spawn, struct weir_error *err)
+enum weir_status rig_spawn_ended(const struct orchestrator_spawn *spawn, int *ret_ended,
+                                 struct weir_error *err)
 {
     pid_t pid = 0;
     enum weir_status status = orchestrator_spawn(spawn, &pid, err);
     if (status != WEIR_OK)
         return status;
-    int ended = 0;
-    while (waitpid(pid, &ended, 0) < 0)
+    while (waitpid(pid, ret_ended, 0) < 0)
         if (errno != EINTR)
             return weir_fail(err, WEIR_INTERNAL, "lost sight of %s", spawn->argv[0]);
-    if (WIFEXITED(ended) && WEXITSTATUS(ended) == 0)
-        return WEIR_OK;
+    return WEIR_OK;
+}
+
+enum weir_status rig_spawn_wait(const struct orchestrator_spawn *spawn, struct weir_error *err)
+{
+    int ended = 0;
     char line[256];
     char how[64];
+    enum weir_status status = rig_spawn_ended(spawn, &ended, err);
+    if (status != WEIR_OK || (WIFEXITED(ended) && WEXITSTATUS(ended) == 0))
+        return status;
     orchestrator_log_last_line(spawn->log_path, line, sizeof(line));
     orchestrator_wait_status_text(ended, how, sizeof(how));
     return weir_fail(err, WEIR_IO, "%s failed (%s): %s", spawn->argv[0], how, line);

@@ -58,6 +58,9 @@ const char *rig_postgres(const struct rig *rig); /* conninfo */
 enum weir_status rig_scan(struct rig *rig, const char *config, const char *name,
                           struct msg_dataset_is *ret_dataset, struct weir_error *err) WEIR_MUST_USE;
 
+/* Runs to the end, whatever that is: `*ret_ended` is what waitpid() says. */
+enum weir_status rig_spawn_ended(const struct orchestrator_spawn *spawn, int *ret_ended,
+                                 struct weir_error *err) WEIR_MUST_USE;
 /* Runs to the end. IO "PROGRAM failed: LAST LINE OF ITS LOG" unless it exits with 0. */
 enum weir_status rig_spawn_wait(const struct orchestrator_spawn *spawn,
                                 struct weir_error *err) WEIR_MUST_USE;

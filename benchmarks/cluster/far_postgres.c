@@ -266,3 +266,30 @@ const char *far_postgres_conninfo(const struct far_postgres *far)
 {
     return far->conninfo;
 }
+
+/* ---- databases ---- */
+
+static enum weir_status order(PGconn *conn, const char *sql, struct weir_error *err)
+{
+    PGresult *result = PQexec(conn, sql);
+    enum weir_status status = WEIR_OK;
+    if (PQresultStatus(result) != PGRES_COMMAND_OK)
+        status = weir_fail(err, WEIR_IO, "%s: %s", sql, PQerrorMessage(conn));
+    PQclear(result);
+    return status;
+}
+
+enum weir_status far_postgres_make_database(const char *conninfo, const char *name,
+                                            struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *drop = weir_format("DROP DATABASE IF EXISTS %s", name);
+    WEIR_AUTO_FREE char *make = weir_format("CREATE DATABASE %s", name);
+    PGconn *conn = PQconnectdb(conninfo);
+    enum weir_status status = order(conn, "SET client_min_messages TO warning", err);
+    if (status == WEIR_OK)
+        status = order(conn, drop, err);
+    if (status == WEIR_OK)
+        status = order(conn, make, err);
+    PQfinish(conn);
+    return status;
+}

@@ -15,5 +15,8 @@ enum weir_status far_postgres_open(const char *directory, const char *conninfo,
 /* Connections that are open are cut. NULL is fine. */
 void far_postgres_close(struct far_postgres *far);
 const char *far_postgres_conninfo(const struct far_postgres *far);
+/* Makes a database anew in the Postgres of `conninfo`, which may be far away or not. */
+enum weir_status far_postgres_make_database(const char *conninfo, const char *name,
+                                            struct weir_error *err) WEIR_MUST_USE;
 
 #endif

@@ -1,6 +1,7 @@
 /* See far_storage.h. */
 #include "benchmarks/cluster/far_storage.h"
 
+#include "benchmarks/cluster/far_postgres.h"
 #include "benchmarks/cluster/far_times.h"
 #include "benchmarks/rig.h"
 #include "core/base/clock.h"
@@ -8,7 +9,6 @@
 #include "core/service/service.h"
 #include "orchestrator/platform/platform.h"
 
-#include <libpq-fe.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -103,18 +103,6 @@ int64_t far_storage_p99_ns(const struct far_storage *far, enum far_question ques
 
 /* ---- life ---- */
 
-static enum weir_status make_database(const char *conninfo, struct weir_error *err)
-{
-    PGconn *conn = PQconnectdb(conninfo);
-    PGresult *result = PQexec(conn, "CREATE DATABASE " DATABASE);
-    enum weir_status status = WEIR_OK;
-    if (PQresultStatus(result) != PGRES_COMMAND_OK)
-        status = weir_fail(err, WEIR_IO, "a database for storage: %s", PQerrorMessage(conn));
-    PQclear(result);
-    PQfinish(conn);
-    return status;
-}
-
 static enum weir_status start(struct far_storage *far, const char *conninfo, struct weir_error *err)
 {
     WEIR_AUTO_FREE char *bin = orchestrator_platform_own_directory();
@@ -161,7 +149,7 @@ static enum weir_status open_all(struct far_storage *far, const char *conninfo,
     if (status == WEIR_OK)
         status = write_file(far, err);
     if (status == WEIR_OK)
-        status = make_database(conninfo, err);
+        status = far_postgres_make_database(conninfo, DATABASE, err);
     if (status == WEIR_OK)
         status = start(far, conninfo, err);
     return status == WEIR_OK ? declare(far, err) : status;

@@ -3,6 +3,7 @@
 #include "benchmarks/cluster/trips.h"
 
 #include "benchmarks/cluster/far_postgres.h"
+#include "benchmarks/points.h"
 #include "benchmarks/rig.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
@@ -15,20 +16,8 @@
 #define WARM_UP 3 /* triggers: a word of a statement, too */
 enum { TRIGGERS = 12, FARTHER_NS = 40000000 };
 
-static const char PIPELINE[] =
-    "pipeline: {name: trips, mode: replay}\n"
-    "datasets:\n"
-    "  - name: points\n"
-    "    source: {path: %s/points, format: csv, include: \"*.csv\"}\n"
-    "    time:   {from: field, field: ts}\n"
-    "    label:  {field: y}\n"
-    "trigger:   {policy: amount, samples: 1}\n"
-    "selection: {policy: new_data, tail_triggers: 0}\n"
-    "preprocess:\n"
-    "  operators: [{op: csv_fields, columns: [ts, x, y], fields: [x]}]\n"
-    "  batch: {samples: 16, last: short}\n"
-    "training: {model: linear, loss: logistic, epochs: 1, seed: 1, start_from: previous,\n"
-    "           optimizer: {name: sgd, lr: 0.1}}\n";
+static const char PIPELINE[] = "pipeline: {name: trips, mode: replay}\n" POINTS_SECTIONS
+                               "  batch: {samples: 16, last: short}\n";
 
 /* ---- what is run ---- */
 
@@ -54,15 +43,9 @@ static enum weir_status write_inputs(const struct trips *trips, struct weir_erro
     WEIR_AUTO_FREE char *points = weir_format("%s/points", trips->folder);
     WEIR_AUTO_BUF pipeline = {0};
     WEIR_AUTO_BUF system = {0};
-    WEIR_AUTO_BUF rows = {0};
-    weir_buf_printf(&pipeline, PIPELINE, trips->folder);
+    weir_buf_printf(&pipeline, PIPELINE, points);
     weir_buf_printf(&system, "postgres:\n  connection: >-\n    %s\n", trips->conninfo);
-    weir_buf_append_text(&rows, "ts,x,y\n");
-    for (int i = 0; i < TRIGGERS; i++)
-        weir_buf_printf(&rows, "2024-01-01T%02d:00:00Z,%d.5,%d\n", i, i % 7, i % 2);
-    enum weir_status status = weir_make_directories(points, 0755, err);
-    if (status == WEIR_OK)
-        status = write_text(trips, "points/a.csv", &rows, err);
+    enum weir_status status = points_write(points, TRIGGERS, err);
     if (status == WEIR_OK)
         status = write_text(trips, "trips.yaml", &pipeline, err);
     return status == WEIR_OK ? write_text(trips, "system.yaml", &system, err) : status;
@@ -122,35 +105,12 @@ static enum weir_status read_steps(const char *conninfo, double ret_seconds[STEP
 
 /* ---- runs ---- */
 
-static enum weir_status order(PGconn *conn, const char *sql, struct weir_error *err)
-{
-    PGresult *result = PQexec(conn, sql);
-    enum weir_status status = WEIR_OK;
-    if (PQresultStatus(result) != PGRES_COMMAND_OK)
-        status = weir_fail(err, WEIR_IO, "%s: %s", sql, PQerrorMessage(conn));
-    PQclear(result);
-    return status;
-}
-
-static enum weir_status make_database(const char *conninfo, const char *name,
-                                      struct weir_error *err)
-{
-    WEIR_AUTO_FREE char *drop = weir_format("DROP DATABASE IF EXISTS %s", name);
-    WEIR_AUTO_FREE char *make = weir_format("CREATE DATABASE %s", name);
-    PGconn *conn = PQconnectdb(conninfo);
-    enum weir_status status = order(conn, drop, err);
-    if (status == WEIR_OK)
-        status = order(conn, make, err);
-    PQfinish(conn);
-    return status;
-}
-
 static enum weir_status run_in(const char *directory, const char *conninfo, const char *name,
                                double ret_seconds[STEPS], struct weir_error *err)
 {
     struct trips trips = {.folder = weir_format("%s/%s", directory, name),
                           .conninfo = weir_format("%s dbname=%s", conninfo, name)};
-    enum weir_status status = make_database(conninfo, name, err);
+    enum weir_status status = far_postgres_make_database(conninfo, name, err);
     if (status == WEIR_OK)
         status = weir_remove_tree(trips.folder, err);
     if (status == WEIR_OK)

@@ -3,6 +3,7 @@
  * is then all but the work itself. */
 #include "benchmarks/orchestrator/bench.h"
 
+#include "benchmarks/points.h"
 #include "benchmarks/rig.h"
 #include "core/base/clock.h"
 #include "core/base/file.h"
@@ -16,20 +17,9 @@
 enum { CYCLES = 24, WARM_UP = 3, REPORT_BYTES_MAX = 1 << 24 };
 
 static const char PIPELINE[] =
-    "pipeline: {name: cycles, mode: replay}\n"
-    "datasets:\n"
-    "  - name: points\n"
-    "    source: {path: %s/cycles, format: csv, include: \"*.csv\"}\n"
-    "    time:   {from: field, field: ts}\n"
-    "    label:  {field: y}\n"
-    "trigger:   {policy: amount, samples: 1}\n"
-    "selection: {policy: new_data, tail_triggers: 0}\n"
-    "preprocess:\n"
-    "  operators: [{op: csv_fields, columns: [ts, x, y], fields: [x]}]\n"
+    "pipeline: {name: cycles, mode: replay}\n" POINTS_SECTIONS
     "  batch: {samples: 16, last: short, shuffle: full, order: deterministic,\n"
     "          delivery: exactly_once}\n"
-    "training: {model: linear, loss: logistic, epochs: 1, seed: 1, start_from: previous,\n"
-    "           optimizer: {name: sgd, lr: 0.1}}\n"
     "evaluation: [{name: own, strategy: between_triggers, models: trained,\n"
     "              metrics: [accuracy]}]\n";
 
@@ -37,16 +27,9 @@ static enum weir_status write_inputs(const char *directory, const char *file,
                                      struct weir_error *err)
 {
     WEIR_AUTO_FREE char *folder = weir_format("%s/cycles", directory);
-    WEIR_AUTO_FREE char *csv = weir_format("%s/a.csv", folder);
     WEIR_AUTO_BUF text = {0};
-    WEIR_AUTO_BUF rows = {0};
-    weir_buf_printf(&text, PIPELINE, directory);
-    weir_buf_append_text(&rows, "ts,x,y\n");
-    for (int i = 0; i < CYCLES; i++)
-        weir_buf_printf(&rows, "2024-01-01T%02d:00:00Z,%d.5,%d\n", i, i % 7, i % 2);
-    enum weir_status status = weir_make_directories(folder, 0755, err);
-    if (status == WEIR_OK)
-        status = weir_file_write_atomic(csv, weir_buf_view(&rows), err);
+    weir_buf_printf(&text, PIPELINE, folder);
+    enum weir_status status = points_write(folder, CYCLES, err);
     return status == WEIR_OK ? weir_file_write_atomic(file, weir_buf_view(&text), err) : status;
 }
 

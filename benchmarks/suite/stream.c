@@ -6,7 +6,6 @@
 #include "core/base/memory.h"
 #include "orchestrator/platform/platform.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,27 +24,16 @@ static enum weir_status prepare_stream(const struct stream_plan *plan, const cha
     const char *data = getenv("WEIR_TEST_DATA");
     WEIR_AUTO_FREE char *from = weir_format("--data=%s", data != NULL ? data : "");
     WEIR_AUTO_FREE char *generate = weir_format("--generate=%s/generate_clicks", bin);
-    char *const prepare[] = {(char[]){WEIR_SOURCE_DIR "/benchmarks/suite/prepare"},
-                             from,
-                             generate,
-                             weir_strdup(streams),
-                             weir_strdup(plan->folder),
-                             NULL};
+    WEIR_AUTO_FREE char *into = weir_strdup(streams);
+    WEIR_AUTO_FREE char *stream = weir_strdup(plan->folder);
+    char *const prepare[] = {
+        (char[]){WEIR_SOURCE_DIR "/benchmarks/suite/prepare"}, from, generate, into, stream, NULL};
     char line[256];
-    pid_t pid = 0;
     int ended = 0;
-    enum weir_status status = orchestrator_spawn(
-        &(struct orchestrator_spawn){.argv = prepare, .log_path = log}, &pid, err);
-    free(prepare[3]);
-    free(prepare[4]);
-    if (status != WEIR_OK)
+    enum weir_status status = rig_spawn_ended(
+        &(struct orchestrator_spawn){.argv = prepare, .log_path = log}, &ended, err);
+    if (status != WEIR_OK || (WIFEXITED(ended) && WEXITSTATUS(ended) == 0))
         return status;
-    while (waitpid(pid, &ended, 0) < 0)
-        if (errno != EINTR)
-            return weir_fail(err, WEIR_INTERNAL, "lost sight of the preparation of %s",
-                             plan->folder);
-    if (WIFEXITED(ended) && WEXITSTATUS(ended) == 0)
-        return WEIR_OK;
     orchestrator_log_last_line(log, line, sizeof(line));
     return weir_fail(err,
                      WIFEXITED(ended) && WEXITSTATUS(ended) == ABSENT ? WEIR_UNAVAILABLE : WEIR_IO,
