@@ -221,8 +221,7 @@ static enum weir_status check_name(const struct comparisons *comparisons, const 
     const struct pipeline *known = orchestrator_pipeline_by_name(comparisons->pipelines, name);
     if (known == NULL)
         return WEIR_OK;
-    return orchestrator_pipeline_wants_removal(known) ||
-                   orchestrator_pipeline_state(known) == PIPELINE_REMOVING
+    return orchestrator_pipeline_is_leaving(known)
                ? weir_fail(err, WEIR_UNAVAILABLE, "pipeline %s is being removed: try again", name)
                : weir_fail(err, WEIR_EXISTS,
                            "there is a pipeline %s already: remove it, or give the comparison "
@@ -454,10 +453,7 @@ static enum weir_status put_back(const struct submission *submitted, struct weir
         struct comparing_cell *cell = &comparison->cells[i];
         const struct pipeline *pipeline =
             orchestrator_pipeline_by_id(submitted->all->pipelines, cell->pipeline);
-        bool is_gone = pipeline == NULL ||
-                       orchestrator_pipeline_state(pipeline) == PIPELINE_REMOVED ||
-                       orchestrator_pipeline_state(pipeline) == PIPELINE_REMOVING ||
-                       orchestrator_pipeline_wants_removal(pipeline);
+        bool is_gone = pipeline == NULL || orchestrator_pipeline_is_leaving(pipeline);
         bool is_over = cell->state == CELL_DONE || cell->state == CELL_WAITING;
         if (is_over || !is_gone)
             continue;

@@ -2,18 +2,23 @@
 #include "orchestrator/comparing/grid.h"
 
 #include "core/base/memory.h"
+#include "core/base/path.h"
 #include "orchestrator/comparing/overlay.h"
 #include "orchestrator/config/parse.h"
+#include "orchestrator/values/name.h"
 #include "orchestrator/values/period.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *const ORCHESTRATOR_GRID_AXES[GRID_AXES] = {"trigger", "selection", "preprocess",
-                                                       "training"};
+const char *const ORCHESTRATOR_GRID_AXES[GRID_AXES + 1] = {
+    [GRID_TRIGGER] = "trigger",
+    [GRID_SELECTION] = "selection",
+    [GRID_PREPROCESS] = "preprocess",
+    [GRID_TRAINING] = "training",
+};
 
 struct grid_section {
     const char *comparison;
@@ -82,26 +87,16 @@ bool orchestrator_grid_is(const struct weir_yaml_node *root)
 
 char *orchestrator_grid_base_path(const char *file, const struct weir_yaml_node *root)
 {
-    const char *base = weir_yaml_text(weir_yaml_get(root, "base")), *slash = strrchr(file, '/');
-    if (base == NULL || base[0] == '/' || slash == NULL)
-        return base == NULL ? NULL : weir_strdup(base);
-    return weir_format("%.*s/%s", (int)(slash - file), file, base);
+    const char *base = weir_yaml_text(weir_yaml_get(root, "base"));
+    return base == NULL ? NULL : weir_path_beside(file, base);
 }
 
 /* ---- names ---- */
 
-static bool is_name(const char *name)
-{
-    bool good = isalnum((unsigned char)name[0]);
-    for (; good && *name != '\0'; name++)
-        good = isalnum((unsigned char)*name) || *name == '-' || *name == '_';
-    return good;
-}
-
 static enum weir_status check_name(const struct weir_yaml_node *at, const char *path,
                                    const char *name, struct weir_error *err)
 {
-    return is_name(name)
+    return orchestrator_is_name(name)
                ? WEIR_OK
                : weir_yaml_fail(at, err,
                                 "%s: expected letters, digits, - or _, a letter or digit first, "
@@ -111,20 +106,23 @@ static enum weir_status check_name(const struct weir_yaml_node *at, const char *
 
 /* ---- axes ---- */
 
+/* GRID_AXES: the section is no axis. */
+static size_t axis_of(const char *section)
+{
+    size_t axis = 0;
+    while (axis < GRID_AXES && strcmp(ORCHESTRATOR_GRID_AXES[axis], section) != 0)
+        axis++;
+    return axis;
+}
+
 static enum weir_status check_axis(const struct comparison_grid *grid, size_t index,
                                    struct weir_error *err)
 {
     const struct weir_yaml_node *key = weir_yaml_key_node(grid->axes, index);
     const struct weir_yaml_node *entries = weir_yaml_value(grid->axes, index);
     const char *axis = weir_yaml_key(grid->axes, index);
-    const char *names[GRID_AXES + 1] = {NULL};
-    bool is_known = false;
-    for (size_t i = 0; i < GRID_AXES; i++) {
-        names[i] = ORCHESTRATOR_GRID_AXES[i];
-        is_known = is_known || strcmp(axis, names[i]) == 0;
-    }
-    if (!is_known)
-        return cfg_unknown(key, "axes", "axis", names, err);
+    if (axis_of(axis) == GRID_AXES)
+        return cfg_unknown(key, "axes", "axis", ORCHESTRATOR_GRID_AXES, err);
     if (weir_yaml_pairs(entries) == 0)
         return weir_yaml_fail(key, err, "axes.%s: expected sections by name", axis);
     for (size_t i = 0; i < weir_yaml_pairs(entries); i++) {
@@ -351,22 +349,14 @@ static enum weir_status read_judge(struct comparison_grid *grid, const struct we
     return read_times(&grid->judge, &section, node, err);
 }
 
-static const struct orchestrator_evaluation *find_evaluation(
-    const struct orchestrator_config *config, const char *name)
-{
-    for (size_t i = 0; i < config->evaluation_count; i++)
-        if (strcmp(config->evaluations[i].name, name) == 0)
-            return &config->evaluations[i];
-    return NULL;
-}
-
 /* Finds the metric in a cell's pipeline. */
 static enum weir_status check_judge(struct comparison_grid *grid,
                                     const struct orchestrator_config *config, int better,
                                     const struct weir_yaml_node *node, struct weir_error *err)
 {
     struct grid_judge *judge = &grid->judge;
-    const struct orchestrator_evaluation *evaluation = find_evaluation(config, judge->evaluation);
+    const struct orchestrator_evaluation *evaluation =
+        orchestrator_config_evaluation(config, judge->evaluation);
     if (evaluation == NULL)
         return weir_yaml_fail(weir_yaml_get(node, "evaluation"), err,
                               "judge.evaluation: the pipeline has no evaluation '%.80s'",
@@ -402,14 +392,6 @@ static unsigned line_of(const char *line, const char **ret_reason)
     return 0;
 }
 
-static size_t axis_of(const char *section)
-{
-    size_t axis = 0;
-    while (axis < GRID_AXES && strcmp(ORCHESTRATOR_GRID_AXES[axis], section) != 0)
-        axis++;
-    return axis;
-}
-
 /* Each section of a cell's text is a line, in the order of the base. */
 void orchestrator_grid_note_cell(const struct comparison_grid *grid, size_t cell, const char *line,
                                  struct cfg_complaints *complaints)
@@ -434,14 +416,13 @@ void orchestrator_grid_note_cell(const struct comparison_grid *grid, size_t cell
 static void check_pipelines(struct comparison_grid *grid, int better,
                             const struct weir_yaml_node *judge, struct cfg_complaints *complaints)
 {
-    size_t step = grid->seed_count == 0 ? 1 : grid->seed_count;
-    for (size_t i = 0; i < grid->policy_count; i++) {
+    for (size_t i = 0; i < orchestrator_grid_cell_count(grid); i += orchestrator_grid_seeds(grid)) {
         WEIR_AUTO(orchestrator_config) config = NULL;
         WEIR_AUTO_BUF text = {0};
         struct weir_error err;
-        orchestrator_grid_cell_text(grid, i * step, &text);
+        orchestrator_grid_cell_text(grid, i, &text);
         if (orchestrator_config_parse("cell", weir_buf_view(&text), &config, &err) != WEIR_OK) {
-            orchestrator_grid_note_cell(grid, i * step, err.text, complaints);
+            orchestrator_grid_note_cell(grid, i, err.text, complaints);
             continue;
         }
         if (config->mode != MODE_REPLAY)
@@ -547,20 +528,20 @@ void orchestrator_grid_free(struct comparison_grid *grid)
 
 /* ---- cells ---- */
 
-static size_t seeds_of(const struct comparison_grid *grid)
+size_t orchestrator_grid_seeds(const struct comparison_grid *grid)
 {
     return grid->seed_count == 0 ? 1 : grid->seed_count;
 }
 
 size_t orchestrator_grid_cell_count(const struct comparison_grid *grid)
 {
-    return grid->policy_count * seeds_of(grid);
+    return grid->policy_count * orchestrator_grid_seeds(grid);
 }
 
 const struct grid_policy *orchestrator_grid_policy_of(const struct comparison_grid *grid,
                                                       size_t cell)
 {
-    return &grid->policies[cell / seeds_of(grid)];
+    return &grid->policies[cell / orchestrator_grid_seeds(grid)];
 }
 
 uint64_t orchestrator_grid_seed_of(const struct comparison_grid *grid, size_t cell)
@@ -616,7 +597,7 @@ void orchestrator_grid_cell_text(const struct comparison_grid *grid, size_t cell
 bool orchestrator_grid_is_first_of_entry(const struct comparison_grid *grid, size_t cell)
 {
     const struct grid_policy *policy = orchestrator_grid_policy_of(grid, cell);
-    if (cell % seeds_of(grid) != 0)
+    if (cell % orchestrator_grid_seeds(grid) != 0)
         return false;
     for (size_t i = 0; i < GRID_AXES; i++) {
         bool is_known = policy->entries[i] == NULL;

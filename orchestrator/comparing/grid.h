@@ -8,16 +8,17 @@
 #include "core/config/complaints.h"
 #include "orchestrator/config/prices.h"
 
+/* Axes, which are sections of a pipeline file, in the order of the names of cells. */
+enum grid_axis { GRID_TRIGGER, GRID_SELECTION, GRID_PREPROCESS, GRID_TRAINING, GRID_AXES };
+
 enum {
-    GRID_AXES = 4,
     GRID_SEEDS_MAX = 100,
     GRID_POLICIES_MAX = 1000,
     GRID_CELLS_MAX = 2000,
     GRID_AT_ONCE_MAX = 64,
 };
 
-/* Names of the axes, which are sections of a pipeline file, in the order of the names of cells. */
-extern const char *const ORCHESTRATOR_GRID_AXES[GRID_AXES];
+extern const char *const ORCHESTRATOR_GRID_AXES[GRID_AXES + 1]; /* NULL at the end */
 
 struct grid_policy {
     char *name;                                     /* "yearly-scratch" */
@@ -68,6 +69,8 @@ struct comparison_grid *orchestrator_grid_complain(const struct grid_files *file
 void orchestrator_grid_free(struct comparison_grid *grid);
 WEIR_DEFINE_AUTO(comparison_grid, orchestrator_grid_free)
 
+/* Cells of each policy; and of all. */
+size_t orchestrator_grid_seeds(const struct comparison_grid *grid);
 size_t orchestrator_grid_cell_count(const struct comparison_grid *grid);
 /* The policy and the seed (0: the base's) of a cell; cells of a policy follow each other. */
 const struct grid_policy *orchestrator_grid_policy_of(const struct comparison_grid *grid,

@@ -13,7 +13,6 @@
 
 enum { WINDOWS_TOLD_MAX = 50000 }; /* in one answer, which has a bound */
 
-static const double NS_PER_SECOND = 1e9;
 #define US_PER_SECOND INT64_C(1000000)
 
 /* ---- how far ---- */
@@ -103,6 +102,12 @@ static size_t find_row(const struct weir_rows *rows, const char *cell)
     return row;
 }
 
+/* Making of batches by workers. */
+struct making {
+    int64_t cpu_ns;
+    int64_t made, shared; /* samples: those of batches that were made, and of those found made */
+};
+
 /* A comparison that is being told. */
 struct telling {
     const struct comparisons *comparisons;
@@ -110,6 +115,8 @@ struct telling {
     const struct orchestrator_prices *prices;
     const struct weir_rows *rows;
     size_t *row_of; /* each cell's; as many as there are: it has none */
+    struct making *
+        makings; /* of each policy; of those with the same operators together, at the first of them */
     json_t *cells;
     struct verdict_cell *judged; /* of the cells that are done */
     size_t judged_count;
@@ -136,18 +143,16 @@ static bool is_priced(const struct orchestrator_prices *prices)
 static double cost_of(const struct orchestrator_prices *prices,
                       const struct orchestrator_cost *cost)
 {
-    return is_priced(prices) ? orchestrator_money(prices, cost)
-                             : (double)(cost->trainer_cpu_ns + cost->worker_cpu_ns) / NS_PER_SECOND;
+    return is_priced(prices) ? orchestrator_money(prices, cost) : orchestrator_cpu_seconds(cost);
 }
 
 static json_t *cost_json(const struct orchestrator_prices *prices,
                          const struct orchestrator_cost *cost)
 {
-    return JSON_FIELDS(
-        JSON_DOUBLE("cpu_s", (double)(cost->trainer_cpu_ns + cost->worker_cpu_ns) / NS_PER_SECOND),
-        JSON_DOUBLE("gpu_s", (double)cost->gpu_ns / NS_PER_SECOND),
-        JSON_NUMBER("bytes", cost->bytes_read),
-        JSON_DOUBLE("money", orchestrator_money(prices, cost)));
+    return JSON_FIELDS(JSON_DOUBLE("cpu_s", orchestrator_cpu_seconds(cost)),
+                       JSON_DOUBLE("gpu_s", (double)cost->gpu_ns / 1e9),
+                       JSON_NUMBER("bytes", cost->bytes_read),
+                       JSON_DOUBLE("money", orchestrator_money(prices, cost)));
 }
 
 /* The windows of the judged evaluation and metric; texts are borrowed from `list`. */
@@ -225,33 +230,32 @@ static void tell_quality(const struct telling *telling, const struct measured_wi
     json_object_set_new(cell, "windows_left_out", json_integer((json_int_t)left_out));
 }
 
-/* Making of batches by workers. */
-struct making {
-    int64_t cpu_ns;
-    int64_t made, shared; /* samples: those of batches that were made, and of those found made */
-};
-
 /* Of all cells whose samples go through the same operators as those of cell `index`. */
-static struct making making_of(const struct telling *telling, size_t index)
+static struct making *making_of(const struct telling *telling, size_t index)
 {
-    enum { PREPROCESS = 2 }; /* in ORCHESTRATOR_GRID_AXES */
-    const struct comparison *comparison = telling->comparison;
-    const struct grid_policy *policy = orchestrator_grid_policy_of(comparison->grid, index);
-    struct making making = {0};
-    for (size_t i = 0; i < orchestrator_grid_cell_count(comparison->grid); i++) {
+    const struct comparison_grid *grid = telling->comparison->grid;
+    const struct grid_policy *policy = orchestrator_grid_policy_of(grid, index);
+    size_t first = 0;
+    while (grid->policies[first].values[GRID_PREPROCESS] != policy->values[GRID_PREPROCESS])
+        first++;
+    return &telling->makings[first];
+}
+
+static void sum_makings(const struct telling *telling)
+{
+    const struct comparison_grid *grid = telling->comparison->grid;
+    for (size_t i = 0; i < orchestrator_grid_cell_count(grid); i++) {
         size_t row = telling->row_of[i];
-        if (row == weir_rows_count(telling->rows) ||
-            orchestrator_grid_policy_of(comparison->grid, i)->values[PREPROCESS] !=
-                policy->values[PREPROCESS])
+        struct making *making = making_of(telling, i);
+        if (row == weir_rows_count(telling->rows))
             continue;
         int64_t read = weir_rows_i64(telling->rows, row, "read_samples");
         int64_t shared = weir_rows_i64(telling->rows, row, "shared_batches") *
-                         (int64_t)orchestrator_grid_batch_of(comparison->grid, i);
-        making.cpu_ns += weir_rows_i64(telling->rows, row, "worker_cpu_ns");
-        making.shared += shared < read ? shared : read;
-        making.made += shared < read ? read - shared : 0;
+                         (int64_t)orchestrator_grid_batch_of(grid, i);
+        making->cpu_ns += weir_rows_i64(telling->rows, row, "worker_cpu_ns");
+        making->shared += shared < read ? shared : read;
+        making->made += shared < read ? read - shared : 0;
     }
-    return making;
 }
 
 /* The time that workers would have taken for a cell alone, by what a sample took that was made. The cost of a batch
@@ -259,11 +263,11 @@ static struct making making_of(const struct telling *telling, size_t index)
 static int64_t alone_ns(const struct telling *telling, size_t row, size_t index)
 {
     int64_t own = weir_rows_i64(telling->rows, row, "worker_cpu_ns");
-    const struct making making = making_of(telling, index);
-    if (making.shared == 0 || making.made == 0)
+    const struct making *making = making_of(telling, index);
+    if (making->shared == 0 || making->made == 0)
         return own;
     double alone = (double)weir_rows_i64(telling->rows, row, "read_samples") *
-                   (double)making.cpu_ns / (double)making.made;
+                   (double)making->cpu_ns / (double)making->made;
     return alone > (double)own ? (int64_t)alone : own;
 }
 
@@ -352,47 +356,46 @@ static json_t *interval_json(const struct mean_interval *interval)
                        JSON_NEW("high", real_or_null(interval->has_interval, interval->high)));
 }
 
-/* Means over the cells of a policy that are done. */
-static json_t *mean_costs(const struct telling *telling, const char *policy)
+/* The mean over the cells of a policy that have the number, in their member `inside` (NULL: of their own); NULL: none
+ * has. */
+static json_t *mean_of(const struct telling *telling, size_t policy, const char *inside,
+                       const char *key)
+{
+    size_t seeds = orchestrator_grid_seeds(telling->comparison->grid), count = 0;
+    double sum = 0;
+    for (size_t i = policy * seeds; i < (policy + 1) * seeds; i++) {
+        const json_t *cell = json_array_get(telling->cells, i);
+        const json_t *value =
+            json_object_get(inside == NULL ? cell : json_object_get(cell, inside), key);
+        if (value == NULL)
+            continue;
+        sum += json_number_value(value);
+        count++;
+    }
+    return count == 0 ? NULL : json_real(sum / (double)count);
+}
+
+/* Of a cell alone. */
+static json_t *mean_costs(const struct telling *telling, size_t policy)
 {
     static const char *const KEYS[] = {"triggers", "samples", "cpu_s", "gpu_s", "bytes", "money"};
     json_t *costs = json_object();
     for (size_t k = 0; k < WEIR_COUNT(KEYS); k++) {
-        double sum = 0;
-        size_t count = 0;
-        for (size_t i = 0; i < json_array_size(telling->cells); i++) {
-            const json_t *cell = json_array_get(telling->cells, i);
-            const json_t *value = json_object_get(cell, KEYS[k]);
-            if (value == NULL ||
-                !weir_str_equal(json_string_value(json_object_get(cell, "policy")), policy))
-                continue;
-            sum += json_number_value(value);
-            count++;
-        }
-        if (count > 0)
-            json_object_set_new(costs, KEYS[k], json_real(sum / (double)count));
+        json_t *mean = mean_of(telling, policy, NULL, KEYS[k]);
+        if (mean != NULL)
+            json_object_set_new(costs, KEYS[k], mean);
     }
     return costs;
 }
 
-/* The same with reuse: the mean money and processor seconds that were really spent. */
-static json_t *mean_reused(const struct telling *telling, const char *policy)
+/* With reuse: what was really spent. */
+static json_t *mean_reused(const struct telling *telling, size_t policy)
 {
-    double cpu_s = 0, money = 0;
-    size_t count = 0;
-    for (size_t i = 0; i < json_array_size(telling->cells); i++) {
-        const json_t *cell = json_array_get(telling->cells, i);
-        const json_t *reused = json_object_get(cell, "reused");
-        if (reused == NULL ||
-            !weir_str_equal(json_string_value(json_object_get(cell, "policy")), policy))
-            continue;
-        cpu_s += json_number_value(json_object_get(reused, "cpu_s"));
-        money += json_number_value(json_object_get(reused, "money"));
-        count++;
-    }
-    return count == 0 ? json_null()
-                      : JSON_FIELDS(JSON_DOUBLE("cpu_s", cpu_s / (double)count),
-                                    JSON_DOUBLE("money", money / (double)count));
+    json_t *cpu_s = mean_of(telling, policy, "reused", "cpu_s");
+    return cpu_s == NULL
+               ? json_null()
+               : JSON_FIELDS(JSON_NEW("cpu_s", cpu_s),
+                             JSON_NEW("money", mean_of(telling, policy, "reused", "money")));
 }
 
 static json_t *policy_json(const struct telling *telling, size_t index,
@@ -410,8 +413,8 @@ static json_t *policy_json(const struct telling *telling, size_t index,
                        JSON_NUMBER("seeds", verdict->cost.count),
                        JSON_NEW("quality", interval_json(&verdict->judged)),
                        JSON_NEW("chosen_by", interval_json(&verdict->chosen_by)),
-                       JSON_NEW("costs", mean_costs(telling, policy->name)),
-                       JSON_NEW("reused", mean_reused(telling, policy->name)),
+                       JSON_NEW("costs", mean_costs(telling, index)),
+                       JSON_NEW("reused", mean_reused(telling, index)),
                        JSON_FLAG("pareto", verdict->is_optimal), JSON_FLAG("chosen", is_chosen),
                        JSON_FLAG("baseline", policy == grid->baseline),
                        JSON_NEW("against", is_compared ? against : json_null()));
@@ -468,6 +471,7 @@ enum weir_status orchestrator_comparison_tell(const struct comparisons *comparis
         return status;
     WEIR_AUTO_FREE struct verdict_cell *judged = weir_calloc(count, sizeof(*judged));
     WEIR_AUTO_FREE size_t *row_of = weir_calloc(count, sizeof(*row_of));
+    WEIR_AUTO_FREE struct making *makings = weir_calloc(grid->policy_count, sizeof(*makings));
     for (size_t i = 0; i < count; i++)
         row_of[i] = find_row(rows, comparison->cells[i].name);
     struct telling telling = {
@@ -476,11 +480,13 @@ enum weir_status orchestrator_comparison_tell(const struct comparisons *comparis
         .prices = grid->has_prices ? &grid->prices : &comparisons->context->prices,
         .rows = rows,
         .row_of = row_of,
+        .makings = makings,
         .cells = json_array(),
         .judged = judged,
     };
     json_t *json = orchestrator_comparison_brief(comparisons, comparison);
     tell_grid(grid, json);
+    sum_makings(&telling);
     for (size_t i = 0; i < count; i++)
         tell_cell(&telling, i);
     tell_policies(&telling, json);

@@ -79,9 +79,8 @@ bool orchestrator_budget_is_spent(const struct budget *budget,
                                   const struct orchestrator_prices *prices,
                                   const struct orchestrator_cost *spent)
 {
-    double cpu_seconds = (double)(spent->trainer_cpu_ns + spent->worker_cpu_ns) / 1e9;
     return (budget->money > 0 && orchestrator_money(prices, spent) >= budget->money) ||
-           (budget->cpu_seconds > 0 && cpu_seconds >= budget->cpu_seconds) ||
+           (budget->cpu_seconds > 0 && orchestrator_cpu_seconds(spent) >= budget->cpu_seconds) ||
            (budget->gpu_seconds > 0 && (double)spent->gpu_ns / 1e9 >= budget->gpu_seconds);
 }
 

@@ -8,8 +8,8 @@
 #include "orchestrator/drift/judge.h"
 #include "orchestrator/sharing/arbiter.h"
 #include "orchestrator/triggers/trigger.h"
+#include "orchestrator/values/name.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,11 +92,7 @@ static const struct cfg_key TRAINING_KEYS[] = {
 static enum weir_status check_name(const struct weir_yaml_node *node, const char *name,
                                    const char *path, struct weir_error *err)
 {
-    size_t size = strlen(name);
-    bool good = size > 0 && size <= ORCHESTRATOR_NAME_MAX && isalnum((unsigned char)name[0]);
-    for (size_t i = 0; i < size && good; i++)
-        good = isalnum((unsigned char)name[i]) || name[i] == '-' || name[i] == '_';
-    if (!good) {
+    if (!orchestrator_is_name(name) || strlen(name) > ORCHESTRATOR_NAME_MAX) {
         return weir_yaml_fail(
             node, err,
             "%s: expected 1 to %d letters, digits, - or _, a letter or digit first, found '%.80s'",
@@ -395,6 +391,15 @@ bool orchestrator_config_names(const struct orchestrator_config *config, const c
                            dataset))
             return true;
     return false;
+}
+
+const struct orchestrator_evaluation *orchestrator_config_evaluation(
+    const struct orchestrator_config *config, const char *name)
+{
+    for (size_t i = 0; i < config->evaluation_count; i++)
+        if (strcmp(config->evaluations[i].name, name) == 0)
+            return &config->evaluations[i];
+    return NULL;
 }
 
 const char *orchestrator_config_shared(const struct orchestrator_config *config,

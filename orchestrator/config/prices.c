@@ -24,6 +24,11 @@ const struct cfg_key ORCHESTRATOR_PRICE_KEYS[] = {
     CFG_END,
 };
 
+double orchestrator_cpu_seconds(const struct orchestrator_cost *cost)
+{
+    return (double)(cost->trainer_cpu_ns + cost->worker_cpu_ns) / 1e9;
+}
+
 double orchestrator_money(const struct orchestrator_prices *prices,
                           const struct orchestrator_cost *cost)
 {
@@ -41,8 +46,8 @@ void orchestrator_cost_json(const struct orchestrator_prices *prices,
         "{\"cpu_seconds\":%.6f,\"trainer_cpu_seconds\":%.6f,\"worker_cpu_seconds\":%.6f,"
         "\"gpu_seconds\":%.6f,"
         "\"bytes_read\":%llu,\"bytes_sent\":%llu,\"money\":%.9g,\"currency\":\"%s\"}",
-        (double)(cost->trainer_cpu_ns + cost->worker_cpu_ns) / 1e9,
-        (double)cost->trainer_cpu_ns / 1e9, (double)cost->worker_cpu_ns / 1e9,
-        (double)cost->gpu_ns / 1e9, (unsigned long long)cost->bytes_read,
-        (unsigned long long)cost->bytes_sent, orchestrator_money(prices, cost), prices->currency);
+        orchestrator_cpu_seconds(cost), (double)cost->trainer_cpu_ns / 1e9,
+        (double)cost->worker_cpu_ns / 1e9, (double)cost->gpu_ns / 1e9,
+        (unsigned long long)cost->bytes_read, (unsigned long long)cost->bytes_sent,
+        orchestrator_money(prices, cost), prices->currency);
 }

@@ -26,6 +26,7 @@ struct orchestrator_cost {
 /* The keys of the system file's `prices`. */
 extern const struct cfg_key ORCHESTRATOR_PRICE_KEYS[];
 
+double orchestrator_cpu_seconds(const struct orchestrator_cost *cost);
 double orchestrator_money(const struct orchestrator_prices *prices,
                           const struct orchestrator_cost *cost);
 /* Appends the JSON object that events, models and reports show. */

@@ -22,11 +22,13 @@ static void on_measured(void *owner, const struct weir_error *err)
 static void add_task(struct evaluation_tasks *tasks, const struct orchestrator_config *config,
                      const struct weir_rows *rows, size_t row)
 {
-    for (size_t i = 0; i < config->evaluation_count; i++)
-        if (strcmp(config->evaluations[i].name, weir_rows_text(rows, row, "name")) == 0)
-            orchestrator_evaluation_tasks_add(tasks, weir_rows_text(rows, row, "replacement"), i,
-                                              weir_rows_i64(rows, row, "from_time"),
-                                              weir_rows_i64(rows, row, "to_time"));
+    const struct orchestrator_evaluation *evaluation =
+        orchestrator_config_evaluation(config, weir_rows_text(rows, row, "name"));
+    if (evaluation != NULL)
+        orchestrator_evaluation_tasks_add(tasks, weir_rows_text(rows, row, "replacement"),
+                                          (size_t)(evaluation - config->evaluations),
+                                          weir_rows_i64(rows, row, "from_time"),
+                                          weir_rows_i64(rows, row, "to_time"));
 }
 
 static enum weir_status add_tasks(struct erasure_batch *batch, struct pipeline *pipeline,

@@ -139,10 +139,12 @@ static bool request_tasks(const struct judge *judge, const char *candidate, cons
         return false;
     free(judge->wait->requested_for);
     judge->wait->requested_for = weir_strdup(candidate);
-    for (size_t i = 0; i < config->evaluation_count; i++)
-        if (strcmp(config->evaluations[i].name, weir_rows_text(row, 0, "name")) == 0)
-            orchestrator_evaluation_tasks_add(tasks, active, i, weir_rows_i64(row, 0, "from_time"),
-                                              weir_rows_i64(row, 0, "to_time"));
+    const struct orchestrator_evaluation *evaluation =
+        orchestrator_config_evaluation(config, weir_rows_text(row, 0, "name"));
+    if (evaluation != NULL)
+        orchestrator_evaluation_tasks_add(tasks, active, (size_t)(evaluation - config->evaluations),
+                                          weir_rows_i64(row, 0, "from_time"),
+                                          weir_rows_i64(row, 0, "to_time"));
     return true;
 }
 

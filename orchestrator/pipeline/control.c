@@ -373,6 +373,12 @@ bool orchestrator_pipeline_wants_removal(const struct pipeline *pipeline)
            pipeline->pending_order == PENDING_ORDER_RERUN;
 }
 
+bool orchestrator_pipeline_is_leaving(const struct pipeline *pipeline)
+{
+    return orchestrator_pipeline_wants_removal(pipeline) || pipeline->state == PIPELINE_REMOVING ||
+           pipeline->state == PIPELINE_REMOVED;
+}
+
 enum pending_order orchestrator_pipeline_order_from_name(const char *name)
 {
     size_t pending_order = 0;

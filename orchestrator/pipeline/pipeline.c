@@ -61,7 +61,7 @@ static bool must_wait(const struct pipeline *pipeline)
 static bool is_held(const struct pipeline *pipeline)
 {
     return pipeline->all->are_held && WORK[pipeline->state] != NULL &&
-           pipeline->state != PIPELINE_REMOVING && !orchestrator_pipeline_wants_removal(pipeline);
+           !orchestrator_pipeline_is_leaving(pipeline);
 }
 
 static void begin(void *owner)

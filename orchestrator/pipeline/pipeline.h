@@ -103,6 +103,8 @@ enum weir_status orchestrator_pipeline_apply(struct pipeline *pipeline, const ch
                                              struct weir_bytes text,
                                              struct weir_error *err) WEIR_MUST_USE;
 bool orchestrator_pipeline_wants_removal(const struct pipeline *pipeline);
+/* True from the order to remove it, or to begin it again, on. */
+bool orchestrator_pipeline_is_leaving(const struct pipeline *pipeline);
 /* The order that waits: "pause", "apply", "remove", "rerun" or "". */
 const char *orchestrator_pipeline_order(const struct pipeline *pipeline);
 /* Writes the name of a trigger's model to the caller's memory. */

@@ -22,14 +22,14 @@ static void add_budget(const struct topic_call *call, const struct pipeline_spen
     const struct budget *budget = &spending->budget;
     const struct orchestrator_cost *spent = &spending->spent;
     bool is_of_day = budget->per == BUDGET_DAY;
-    double cpu_seconds = (double)(spent->trainer_cpu_ns + spent->worker_cpu_ns) / 1e9;
     WEIR_AUTO_BUF text = {0};
     if (!spending->over || budget->then != BUDGET_HOLD)
         return;
     weir_buf_printf(&text, "the budget of %s is spent%s:", place_of(spending),
                     is_of_day ? " for today" : "");
     if (budget->cpu_seconds > 0)
-        weir_buf_printf(&text, " %.3g of %.3g CPU seconds", cpu_seconds, budget->cpu_seconds);
+        weir_buf_printf(&text, " %.3g of %.3g CPU seconds", orchestrator_cpu_seconds(spent),
+                        budget->cpu_seconds);
     if (budget->gpu_seconds > 0)
         weir_buf_printf(&text, " %.3g of %.3g GPU seconds", (double)spent->gpu_ns / 1e9,
                         budget->gpu_seconds);
