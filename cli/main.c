@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { TRIES_MAX = 10 }; /* other commands come and go, and their platforms with them */
-
 static int complain(const struct weir_error *err, int code)
 {
     (void)fprintf(stderr, "weir: %s\n", err->text);
@@ -22,36 +20,26 @@ static int exit_code_of(enum weir_status status)
     return status == WEIR_INVALID || status == WEIR_EXISTS ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
 }
 
-static enum weir_status request_topic(const struct cli_call *call, const json_t *arguments,
-                                      struct cli_platform *platform, json_t **ret_answer,
-                                      struct weir_error *err)
+/* A question that a command asks. */
+struct question {
+    const struct cli_call *call;
+    const json_t *arguments; /* NULL: none */
+    json_t **ret_answer;
+};
+
+static enum weir_status ask_topic(struct cli_platform *platform, void *owner,
+                                  struct weir_error *err)
 {
-    enum weir_status status =
-        cli_platform_request(platform, call->command->topic, arguments, ret_answer, err);
-    if (status == WEIR_OK && call->command->follow != NULL)
-        status = call->command->follow(platform, call, ret_answer, err);
+    const struct question *question = owner;
+    const struct cli_command *command = question->call->command;
+    enum weir_status status = cli_platform_request(platform, command->topic, question->arguments,
+                                                   question->ret_answer, err);
+    if (status == WEIR_OK && command->follow != NULL)
+        status = command->follow(platform, question->call, question->ret_answer, err);
     if (status != WEIR_OK) {
-        json_decref(*ret_answer);
-        *ret_answer = NULL;
+        json_decref(*question->ret_answer);
+        *question->ret_answer = NULL;
     }
-    return status;
-}
-
-static enum weir_status open_and_request(const struct cli_call *call, const json_t *arguments,
-                                         json_t **ret_answer, struct weir_error *err)
-{
-    WEIR_AUTO(cli_platform) platform = NULL;
-    enum weir_status status = cli_platform_open(&call->options.place, &platform, err);
-    return status == WEIR_OK ? request_topic(call, arguments, platform, ret_answer, err) : status;
-}
-
-/* Every request may be sent again: its arguments stay the same. */
-static enum weir_status request_until_served(const struct cli_call *call, const json_t *arguments,
-                                             json_t **ret_answer, struct weir_error *err)
-{
-    enum weir_status status = WEIR_STALE;
-    for (int tries = 0; tries < TRIES_MAX && status == WEIR_STALE; tries++)
-        status = open_and_request(call, arguments, ret_answer, err);
     return status;
 }
 
@@ -65,10 +53,12 @@ static int answer_by_platform(const struct cli_call *call, json_t **ret_answer)
         if (arguments == NULL)
             return complain(&err, CLI_EXIT_USAGE);
     }
-    enum weir_status status = request_until_served(call, arguments, ret_answer, &err);
+    const struct cli_place *place = &call->options.place;
+    struct question question = {call, arguments, ret_answer};
+    enum weir_status status = cli_platform_ask(place, ask_topic, &question, &err);
     if (status != WEIR_OK && call->command->insist != NULL &&
         call->command->insist(call, &err, arguments))
-        status = request_until_served(call, arguments, ret_answer, &err);
+        status = cli_platform_ask(place, ask_topic, &question, &err);
     json_decref(arguments);
     return status == WEIR_OK ? CLI_EXIT_DONE : complain(&err, exit_code_of(status));
 }

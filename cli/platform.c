@@ -25,6 +25,7 @@ enum {
     LOOK_MS = 50,      /* between two looks at the lock while the platform starts */
     WATCH_MS = 1000,   /* between two looks whether it is still served while an answer is awaited */
     RETURN_MS = 24 * 3600 * 1000, /* a platform that stopped may come back */
+    ASK_TRIES_MAX = 10,           /* other commands come and go, and their platforms with them */
     JOIN_TRIES_MAX = 20,          /* commands that come at once and go one after the other */
     REACH_MS = 10000,             /* for one elsewhere to answer at all */
     SILENT_MS = 20000,            /* without a word from one elsewhere: it is away */
@@ -442,6 +443,23 @@ enum weir_status cli_platform_await(const struct cli_place *place, int64_t patie
     int64_t until_ms = weir_now_ms() + patience_ms;
     return place->is_elsewhere ? await_elsewhere(place, until_ms, err)
                                : await_here(place, until_ms, err);
+}
+
+static enum weir_status open_and_ask(const struct cli_place *place, cli_platform_ask_fn *ask,
+                                     void *owner, struct weir_error *err)
+{
+    WEIR_AUTO(cli_platform) platform = NULL;
+    enum weir_status status = cli_platform_open(place, &platform, err);
+    return status == WEIR_OK ? ask(platform, owner, err) : status;
+}
+
+enum weir_status cli_platform_ask(const struct cli_place *place, cli_platform_ask_fn *ask,
+                                  void *owner, struct weir_error *err)
+{
+    enum weir_status status = WEIR_STALE;
+    for (int tries = 0; tries < ASK_TRIES_MAX && status == WEIR_STALE; tries++)
+        status = open_and_ask(place, ask, owner, err);
+    return status;
 }
 
 enum weir_status cli_platform_await_return(const struct cli_place *place, struct weir_error *err)

@@ -42,6 +42,12 @@ struct weir_loop *cli_platform_loop(const struct cli_platform *platform);
  * stopped. */
 enum weir_status cli_platform_step(struct cli_platform *platform, int64_t wait_ms,
                                    struct weir_error *err) WEIR_MUST_USE;
+/* Asks all that `ask` wants to know of the platform; again from its front, with every answer thrown away, when whoever
+ * served it stopped meanwhile: every request may be sent again. */
+typedef enum weir_status cli_platform_ask_fn(struct cli_platform *platform, void *owner,
+                                             struct weir_error *err);
+enum weir_status cli_platform_ask(const struct cli_place *place, cli_platform_ask_fn *ask,
+                                  void *owner, struct weir_error *err) WEIR_MUST_USE;
 /* Waits until somebody serves the place again. TIMEOUT; UNAVAILABLE when the person lost patience. */
 enum weir_status cli_platform_await(const struct cli_place *place, int64_t patience_ms,
                                     struct weir_error *err) WEIR_MUST_USE;

@@ -8,8 +8,6 @@
 #include "cli/report_page.h"
 #include "core/base/clock.h"
 
-enum { TRIES_MAX = 10 }; /* other commands come and go, and their platforms with them */
-
 bool cli_reports_to_file(const struct cli_call *call)
 {
     return call->options.file != NULL;
@@ -98,28 +96,24 @@ static json_t *empty_numbers(void)
                      WEIR_VERSION, "pipelines", "comparison");
 }
 
-static enum weir_status gather(const struct cli_call *call, json_t *numbers, struct weir_error *err)
-{
-    WEIR_AUTO(cli_platform) platform = NULL;
-    const char *option = call->options.pipeline;
-    enum weir_status status = cli_platform_open(&call->options.place, &platform, err);
-    if (status == WEIR_OK && (option != NULL || call->operand_count == 0))
-        status = add_named(platform, option == NULL ? "" : option, numbers, err);
-    for (size_t i = 0; status == WEIR_OK && i < call->operand_count; i++)
-        status = add_named(platform, call->operands[i], numbers, err);
-    return status;
-}
+/* A page whose numbers are asked for. */
+struct gathering {
+    const struct cli_call *call;
+    json_t *numbers;
+};
 
-/* Everything is asked again when whoever served stops meanwhile. */
-static enum weir_status gather_until_served(const struct cli_call *call, json_t **ret_numbers,
-                                            struct weir_error *err)
+static enum weir_status gather(struct cli_platform *platform, void *owner, struct weir_error *err)
 {
-    enum weir_status status = WEIR_STALE;
-    for (int tries = 0; tries < TRIES_MAX && status == WEIR_STALE; tries++) {
-        json_decref(*ret_numbers);
-        *ret_numbers = empty_numbers();
-        status = gather(call, *ret_numbers, err);
-    }
+    struct gathering *gathering = owner;
+    const struct cli_call *call = gathering->call;
+    const char *option = call->options.pipeline;
+    enum weir_status status = WEIR_OK;
+    json_decref(gathering->numbers);
+    gathering->numbers = empty_numbers();
+    if (option != NULL || call->operand_count == 0)
+        status = add_named(platform, option == NULL ? "" : option, gathering->numbers, err);
+    for (size_t i = 0; status == WEIR_OK && i < call->operand_count; i++)
+        status = add_named(platform, call->operands[i], gathering->numbers, err);
     return status;
 }
 
@@ -127,16 +121,16 @@ enum weir_status cli_answer_report(const struct cli_call *call, json_t **ret_ans
                                    struct weir_error *err)
 {
     WEIR_AUTO_BUF page = {0};
-    json_t *numbers = NULL;
-    enum weir_status status = gather_until_served(call, &numbers, err);
+    struct gathering gathering = {.call = call};
+    enum weir_status status = cli_platform_ask(&call->options.place, gather, &gathering, err);
     if (status == WEIR_OK) {
-        cli_report_page(numbers, &page);
+        cli_report_page(gathering.numbers, &page);
         status = cli_new_file(call->options.file, weir_buf_view(&page), err);
     }
     if (status == WEIR_OK) {
-        json_object_set_new(numbers, "file", json_string(call->options.file));
-        *ret_answer = json_incref(numbers);
+        json_object_set_new(gathering.numbers, "file", json_string(call->options.file));
+        *ret_answer = json_incref(gathering.numbers);
     }
-    json_decref(numbers);
+    json_decref(gathering.numbers);
     return status;
 }
