@@ -93,6 +93,11 @@
   }
   const scale = (from, to) => (value) => to[0] + ((value - from[0]) / (from[1] - from[0] || 1)) * (to[1] - to[0]);
 
+  /* As much of a name as fits where a character takes `wide`. */
+  function cut(name, room, wide) {
+    const fits = Math.floor(room / wide);
+    return name.length > fits ? name.slice(0, fits - 1) + '\u2026' : name;
+  }
   const label = (x, y, text, kind, anchor) => draw('text', { x: x, y: y, class: kind || '', 'text-anchor': anchor || 'start' }, text);
   const rule = (x1, y1, x2, y2, kind) => draw('line', { x1: x1, y1: y1, x2: x2, y2: y2, class: kind });
 
@@ -227,10 +232,9 @@
       const wide = Math.min(92, (width - left) / grid.columns.length), high = Math.max(16, Math.min(ROW, wide));
       const range = span(grid.rows.flatMap((r) => r.cells.map((c) => c.value)), 0);
       const strength = scale(range, [0.04, 0.55]);
-      const fits = Math.floor((left - 10) / 6.6);
       grid.rows.forEach((row, i) => {
         const y = top + i * high;
-        canvas.append(label(left - 8, y + high / 2 + 4, row.name.length > fits ? row.name.slice(0, fits - 1) + '\u2026' : row.name, 'soft', 'end'));
+        canvas.append(label(left - 8, y + high / 2 + 4, cut(row.name, left - 10, 6.6), 'soft', 'end'));
         for (const cell of row.cells) canvas.append(heatCell(cell, left + cell.column * wide, y, wide, high, strength(cell.value)));
       });
       const bottom = top + grid.rows.length * high;
@@ -268,11 +272,10 @@
       const names = Math.min(longest * 6.7 + 12, width * 0.42), one = 150;
       const beside = Math.max(1, Math.min(measures.length, Math.floor((width - names) / one)));
       const wide = (width - names) / beside, high = Math.max(15, Math.min(22, 900 / rows.length));
-      const fits = Math.floor((names - 8) / 6.6);
       let top = 0;
       for (let first = 0; first < measures.length; first += beside) {
         rows.forEach((row, i) => canvas.append(label(names - 8, top + 26 + i * high + high / 2 + 4,
-          row.name.length > fits ? row.name.slice(0, fits - 1) + '\u2026' : row.name, 'soft', 'end')));
+          cut(row.name, names - 8, 6.6), 'soft', 'end')));
         measures.slice(first, first + beside).forEach((measure, n) => bars(canvas, rows, measure, names + n * wide, top, wide, high));
         top += 26 + rows.length * high + 14;
       }
@@ -367,12 +370,11 @@
       const longest = Math.max(...rows.map((r) => r.name.length));
       const left = Math.min(longest * 7.4 + 18, width * 0.42), right = width - 64, high = ROW, bottom = rows.length * high + 6;
       const range = span(rows.flatMap((r) => [r.mean, r.low, r.high].concat(zero ? [0] : [])), 0.06), x = scale(range, [left, right]);
-      const fits = Math.floor((left - 12) / 7.3);
       for (const tick of ticks(range[0], range[1], (right - left) / 90)) canvas.append(rule(x(tick.at), 0, x(tick.at), bottom, 'grid'), label(x(tick.at), bottom + 18, tick.text, 'soft', 'middle'));
       if (zero) canvas.append(rule(x(0), 0, x(0), bottom, 'axis'));
       rows.forEach((row, i) => {
         const y = i * high + high / 2 + 2;
-        canvas.append(label(left - 10, y + 4, row.name.length > fits ? row.name.slice(0, fits - 1) + '\u2026' : row.name, row.strong ? 'strong' : '', 'end'));
+        canvas.append(label(left - 10, y + 4, cut(row.name, left - 12, 7.3), row.strong ? 'strong' : '', 'end'));
         if (!isNumber(row.mean)) return;
         const group = draw('g', { 'data-value': row.mean });
         if (isNumber(row.low) && isNumber(row.high)) {
@@ -582,10 +584,10 @@
     return [...found.values()].map((w) => ({ policy: cells[0].policy, from: w.from, until: w.until, value: mean(w.values), seeds: w.values.length })).sort((a, b) => time(a.from) - time(b.from));
   }
 
-  function comparisonRows(comparison) {
-    const cells = list(comparison.cells), priced = cells.some((c) => c.money > 0);
+  function comparisonRows(comparison, priced) {
+    const cells = list(comparison.cells);
     return list(comparison.policies).map((p) => {
-      const mine = cells.filter((c) => c.policy === p.policy), q = p.quality || {}, own = (key) => mean(mine.map((c) => c[key]).filter(isNumber));
+      const mine = cells.filter((c) => c.policy === p.policy), q = p.quality || {}, own = (key) => (isNumber((p.costs || {})[key]) ? p.costs[key] : null);
       const cost = priced ? own('money') : own('cpu_s');
       return { name: p.policy, policy: p.policy, seeds_run: q.n === undefined ? mine.length : q.n, quality: isNumber(q.mean) ? q.mean : null, low: isNumber(q.low) ? q.low : null, high: isNumber(q.high) ? q.high : null, cost: cost,
         triggers: own('triggers'), samples: own('samples'), cpu_s: own('cpu_s'), gpu_s: own('gpu_s'), bytes: own('bytes'), money: own('money'), pareto: p.pareto === true, chosen: p.chosen === true || comparison.chosen === p.policy,
@@ -594,8 +596,8 @@
   }
 
   function comparisonSection(comparison) {
-    const rows = comparisonRows(comparison), judge = comparison.judge || {}, name = metricName(judge.metric || 'quality'), file = comparison.comparison || comparison.name || 'comparison';
     const cells = list(comparison.cells), currency = (cells.find((c) => c.currency) || {}).currency || '', priced = cells.some((c) => c.money > 0);
+    const rows = comparisonRows(comparison, priced), judge = comparison.judge || {}, name = metricName(judge.metric || 'quality'), file = comparison.comparison || comparison.name || 'comparison';
     const costTitle = priced ? 'cost of a policy by itself, ' + (currency || 'money') : 'CPU seconds of a policy by itself';
     const text = (r) => r.name + ': ' + name + ' ' + quality(r.quality) + (isNumber(r.low) ? ' (' + quality(r.low) + ' to ' + quality(r.high) + ', ' + r.seeds_run + ' seeds)' : '') + ', cost ' + short(r.cost) + (priced ? ' ' + currency : ' CPU s') + (r.pareto ? ', on the front' : '') + (r.chosen ? ', chosen' : '');
     const columns = [words('policy', 'policy'), number(name, 'quality'), number('low', 'low'), number('high', 'high'), number('seeds', 'seeds_run'), number('triggers', 'triggers'), number('samples', 'samples'), number('CPU, s', 'cpu_s'), number('GPU, s', 'gpu_s'), number('bytes', 'bytes'), number(currency ? 'money, ' + currency : 'money', 'money'), words('on the front', 'pareto', (v) => (v ? 'yes' : 'no')), words('chosen', 'chosen', (v) => (v ? 'yes' : 'no'))];
