@@ -222,7 +222,7 @@ static enum weir_status finish(struct dataset *dataset, const struct scan_tools 
 static int64_t wait_for(const struct scan *scan, const struct dataset *dataset)
 {
     int64_t patience_ms = scan->patience_ms - weir_now_ms();
-    int64_t youth_ms = storage_scan_youth_us(dataset, &scan->listed.stat) / 1000;
+    int64_t youth_ms = storage_scan_pair_youth_us(dataset, &scan->listed) / 1000;
 
     return (youth_ms < patience_ms ? youth_ms : patience_ms) + 1;
 }

@@ -64,14 +64,23 @@ static enum age age_of(struct dataset *dataset, const struct listed *listed)
                : YOUNG;
 }
 
-/* True while the file beside it is still being written. */
-static bool has_young_sidecar(struct dataset *dataset, const char *path)
+/* 0 once the file beside it was left alone long enough, or where there is none. */
+static int64_t sidecar_youth_us(const struct dataset *dataset, const char *path)
 {
     struct stat sidecar;
 
     return dataset->declaration->wants_sidecar &&
-           storage_sidecar_identity(dataset, path, &sidecar) != SIDECAR_NONE &&
-           storage_scan_youth_us(dataset, &sidecar) > 0;
+                   storage_sidecar_identity(dataset, path, &sidecar) != SIDECAR_NONE
+               ? storage_scan_youth_us(dataset, &sidecar)
+               : 0;
+}
+
+int64_t storage_scan_pair_youth_us(const struct dataset *dataset, const struct listed *listed)
+{
+    int64_t file_us = storage_scan_youth_us(dataset, &listed->stat);
+    int64_t sidecar_us = sidecar_youth_us(dataset, listed->path);
+
+    return file_us > sidecar_us ? file_us : sidecar_us;
 }
 
 /* A file that can be read, that still is what was listed, and whose copy has a place. */
@@ -87,7 +96,7 @@ static bool is_ready(struct dataset *dataset, const struct listed *listed)
         storage_complaints_put(&dataset->complaints, listed->path, err.text);
         return false;
     }
-    if (status == WEIR_OK && !has_young_sidecar(dataset, listed->path) &&
+    if (status == WEIR_OK && sidecar_youth_us(dataset, listed->path) == 0 &&
         (!dataset->declaration->is_copied || !storage_copy_is_blocked(dataset, listed->path)))
         return true;
     storage_scan_again(dataset, listed->path);
@@ -561,7 +570,7 @@ static enum weir_status merge_new(struct dataset *dataset, const struct scan_too
 static bool is_too_soon(const struct dataset *dataset, const struct listed *listed)
 {
     return !dataset->is_scanned && weir_now_ms() < dataset->scan->patience_ms &&
-           storage_scan_youth_us(dataset, &listed->stat) > 0;
+           storage_scan_pair_youth_us(dataset, listed) > 0;
 }
 
 static enum weir_status merge_file(struct dataset *dataset, const struct scan_tools *tools,

@@ -59,6 +59,8 @@ enum weir_status storage_scan_merge(struct dataset *dataset, const struct scan_t
                                     enum met *ret_met, struct weir_error *err) WEIR_MUST_USE;
 /* Time until a file that was changed at `found` counts as written; 0: it does. */
 int64_t storage_scan_youth_us(const struct dataset *dataset, const struct stat *found);
+/* The longer of the times of a file and of the sidecar beside it. */
+int64_t storage_scan_pair_youth_us(const struct dataset *dataset, const struct listed *listed);
 /* The same of a file that was changed at `changed_us`, by a clock that shows `now_us`. */
 int64_t storage_youth_us(int64_t settle_us, int64_t changed_us, int64_t now_us);
 /* A file that must be looked at in the next scan. */

@@ -1,6 +1,8 @@
-/* The way to a file of a source follows no link, and a sidecar is unlinked only where it is known for what it is. */
+/* The way to a file of a source follows no link, and a sidecar is unlinked only where it is known for what it is. A
+ * first scan waits for both. */
 #include "storage/files/place.h"
 
+#include "core/base/clock.h"
 #include "storage/files/sidecar.h"
 #include "tests/component/storage_inside.h"
 
@@ -105,6 +107,26 @@ static void a_sidecar_that_was_written_again_beside_its_sample_is_unlinked(void 
     assert_false(is_there("source/deep/a.json"));
 }
 
+/* Its sidecar is written when the picture already counts as written. */
+static void a_first_scan_waits_for_a_young_sidecar_as_it_waits_for_its_file(void **state)
+{
+    static const char LATE[] =
+        "  - name: late\n"
+        "    source: {path: %s, format: files, include: \"**.png\", sidecar: .json, settle: 1s}\n"
+        "    time: {from: sidecar, field: at}\n";
+    int64_t limit_ms = weir_now_ms() + 1100;
+    const struct dataset *late;
+
+    (void)state;
+    storage_inside_write(&inside, "late.png", "an egret");
+    while (weir_now_ms() < limit_ms)
+        weir_loop_step(inside.loop, TEST_STEP_MS);
+    storage_inside_write(&inside, "late.json", "{\"at\": 8}");
+    late = storage_inside_declare(&inside, LATE);
+    assert_int_equal(late->group_count, 1);
+    assert_int_equal(late->groups[0]->count, 1);
+}
+
 int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -112,6 +134,7 @@ int main(void)
         CASE(nothing_behind_a_link_is_opened_or_unlinked),
         CASE(a_sidecar_that_was_not_read_and_lies_beside_another_file_stays),
         CASE(a_sidecar_that_was_written_again_beside_its_sample_is_unlinked),
+        CASE(a_first_scan_waits_for_a_young_sidecar_as_it_waits_for_its_file),
     };
     return cmocka_run_group_tests_name("storage: places", tests, NULL, NULL);
 }
