@@ -180,6 +180,10 @@ class Pages(unittest.TestCase):
                     with self.subTest(page=page.name):
                         self.assertTrue((page.parent / link).exists(), link)
 
+    def test_the_list_of_guides_is_complete(self):
+        listed = re.findall(r"\]\(guides/([\w-]+\.md)\)", (ROOT / "docs/README.md").read_text())
+        self.assertEqual(sorted(listed), [page.name for page in sorted(ROOT.glob("docs/guides/*.md"))])
+
     def test_the_files_that_pages_name_are_there(self):
         listed = subprocess.run([ROOT / "tools/list_sources", "c", "h", "def", "py", "yaml"], capture_output=True, text=True, check=True)
         there = listed.stdout.split()
