@@ -70,7 +70,7 @@ endfunction()
 # Compiles page/ into `const char SYMBOL_head[]` and `SYMBOL_tail[]`: what stands around the numbers of a page.
 function(weir_embed_page target symbol)
   set(generated ${CMAKE_CURRENT_BINARY_DIR}/${symbol}.c)
-  set(files page.html style.css views.js)
+  set(files page.html style.css rows.js figure.js pictures.js views.js report.js)
   list(TRANSFORM files PREPEND ${PROJECT_SOURCE_DIR}/page/)
   add_custom_command(
     OUTPUT ${generated}

@@ -1,0 +1,193 @@
+/* A picture in SVG: its parts, its axes, and its numbers beside it. Every text comes in by textContent. */
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+/* ---- the document ---- */
+
+function put(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes || {})) node.setAttribute(name, value);
+  for (const child of [].concat(children === undefined ? [] : children)) {
+    node.append(child instanceof Node ? child : document.createTextNode(String(child)));
+  }
+  return node;
+}
+const el = (name, attributes, children) => put(document.createElement(name), attributes, children);
+const draw = (name, attributes, children) => put(document.createElementNS(SVG, name), attributes, children);
+
+/* As much of a name as fits where a character takes `wide`. */
+function cut(name, room, wide) {
+  const fits = Math.floor(room / wide);
+  return name.length > fits ? name.slice(0, fits - 1) + '\u2026' : name;
+}
+const label = (x, y, text, kind, anchor) =>
+  draw('text', { x: x, y: y, class: kind || '', 'text-anchor': anchor || 'start' }, text);
+const rule = (x1, y1, x2, y2, kind) => draw('line', { x1: x1, y1: y1, x2: x2, y2: y2, class: kind });
+
+/* What a reader with a keyboard or a screen reader reaches: the mark, and its text. */
+function mark(node, text) {
+  return put(node, { tabindex: 0, role: 'img', 'aria-label': text }, draw('title', {}, text));
+}
+
+/* ---- axes ---- */
+
+/* Round values, about `wanted` of them, that lie within. */
+function ticks(low, high, wanted) {
+  const rough = (high - low) / Math.max(1, wanted) || 1;
+  const power = Math.pow(10, Math.floor(Math.log10(rough)));
+  const step = [1, 2, 2.5, 5, 10].map((n) => n * power).find((n) => n >= rough * 0.999);
+  const digits = Math.min(9, Math.max(0, -Math.floor(Math.log10(step) + 1e-9) + (step / power === 2.5 ? 1 : 0)));
+  const found = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) {
+    const value = +(i * step).toPrecision(12);
+    found.push({ at: value, text: Math.abs(value) >= 1e4 ? short(value) : clean(value.toFixed(digits)) });
+  }
+  return found;
+}
+
+/* Beginnings of hours, days, months or years, at most `wanted` of them, each with its text. */
+function timeTicks(low, high, wanted) {
+  const steps = [
+    [1, 'h'],
+    [6, 'h'],
+    [1, 'd'],
+    [2, 'd'],
+    [7, 'd'],
+    [1, 'm'],
+    [2, 'm'],
+    [3, 'm'],
+    [6, 'm'],
+    [1, 'y'],
+    [2, 'y'],
+    [5, 'y'],
+    [10, 'y'],
+    [20, 'y'],
+    [50, 'y'],
+    [100, 'y'],
+    [500, 'y']
+  ];
+  const size = { h: DAY / 24, d: DAY, m: 30.44 * DAY, y: 365.25 * DAY };
+  const [count, unit] = steps.find(([n, u]) => (high - low) / (n * size[u]) <= wanted) || steps[steps.length - 1];
+  const found = [];
+  const text = (t) => {
+    const iso = new Date(t).toISOString();
+    return unit === 'y'
+      ? iso.slice(0, 4)
+      : unit === 'm'
+        ? iso.slice(0, 7)
+        : unit === 'd'
+          ? iso.slice(0, 10)
+          : iso.slice(5, 16).replace('T', ' ');
+  };
+  const start = new Date(low);
+  for (let i = 0; i < 200; i++) {
+    let t;
+    if (unit === 'y') t = Date.UTC(Math.floor(start.getUTCFullYear() / count) * count + i * count, 0, 1);
+    else if (unit === 'm')
+      t = Date.UTC(start.getUTCFullYear(), Math.floor(start.getUTCMonth() / count) * count + i * count, 1);
+    else t = (Math.floor(low / (count * size[unit])) + i) * count * size[unit];
+    if (t > high) break;
+    if (t >= low) found.push({ at: t, text: text(t) });
+  }
+  return found;
+}
+
+function span(values, room) {
+  let low = Infinity,
+    high = -Infinity;
+  for (const value of values)
+    if (isNumber(value)) {
+      low = Math.min(low, value);
+      high = Math.max(high, value);
+    }
+  if (low > high) return [0, 1];
+  const more = low < high ? (high - low) * room : Math.abs(high) * 0.1 || 1;
+  return [low - more, high + more];
+}
+const scale = (from, to) => (value) => to[0] + ((value - from[0]) / (from[1] - from[0] || 1)) * (to[1] - to[0]);
+
+function valueAxis(canvas, y, range, left, right) {
+  for (const tick of ticks(range[0], range[1], 5)) {
+    canvas.append(
+      rule(left, y(tick.at), right, y(tick.at), 'grid'),
+      label(left - 8, y(tick.at) + 4, tick.text, 'soft', 'end')
+    );
+  }
+}
+function timeAxis(canvas, x, range, at) {
+  const marks = timeTicks(range[0], range[1], Math.max(2, Math.min(9, Math.floor((x(range[1]) - x(range[0])) / 76))));
+  canvas.append(rule(x(range[0]), at, x(range[1]), at, 'axis'));
+  for (const one of marks) {
+    canvas.append(
+      rule(x(one.at), at, x(one.at), at + 5, 'axis'),
+      label(x(one.at), at + 19, one.text, 'soft', 'middle')
+    );
+  }
+}
+
+/* ---- a picture with its numbers ---- */
+
+const link = (text, name, type, content) =>
+  el('a', { href: 'data:' + type + ';charset=utf-8,' + encodeURIComponent(content), download: name }, text);
+
+function cellOf(column, value) {
+  const text =
+    value === null || value === undefined
+      ? '\u2013'
+      : column.show
+        ? column.show(value)
+        : isNumber(value)
+          ? String(+value.toPrecision(6))
+          : value;
+  return el('td', column.number ? { class: 'number' } : {}, text);
+}
+
+function tableOf(title, columns, rows) {
+  const titles = columns.map((c) => el('th', { scope: 'col', class: c.number ? 'number' : '' }, c.title));
+  const body = rows.map((row) =>
+    el(
+      'tr',
+      {},
+      columns.map((c) => cellOf(c, row[c.key]))
+    )
+  );
+  const table = [el('caption', {}, title), el('thead', {}, el('tr', {}, titles)), el('tbody', {}, body)];
+  return el(
+    'div',
+    { class: 'wide', tabindex: 0, role: 'region', 'aria-label': title + ', as a table' },
+    el('table', {}, table)
+  );
+}
+
+let figures = 0;
+/* picture: {view, title, caption, name, columns, rows, paint(svg, width) -> height}. */
+function figure(picture) {
+  const { title, name, columns, rows } = picture;
+  const id = 'figure' + ++figures;
+  const canvas = draw('svg', { role: 'group', 'aria-labelledby': id, 'aria-describedby': id + 'c' });
+  const plot = el('div', {}, canvas);
+  const details = el('details', {}, el('summary', {}, 'The numbers as a table'));
+  details.addEventListener('toggle', () => {
+    if (details.open && details.childNodes.length === 1) details.append(tableOf(title, columns, rows));
+  });
+  const node = el('figure', { 'data-view': picture.view }, [
+    el('h3', { id: id }, title[0].toUpperCase() + title.slice(1)),
+    el('figcaption', { id: id + 'c' }, picture.caption),
+    plot,
+    el('div', { class: 'beside' }, [
+      link('CSV', name + '.csv', 'text/csv', csvOf(columns, rows)),
+      link('JSON', name + '.json', 'application/json', JSON.stringify(rows, null, 1)),
+      details
+    ])
+  ]);
+  node.redraw = (width) => {
+    const wide = Math.max(280, Math.floor(width || plot.clientWidth));
+    canvas.replaceChildren();
+    put(canvas, { viewBox: `0 0 ${wide} ${picture.paint(canvas, wide)}` });
+  };
+  return node;
+}
+
+/* Draws the figures within as wide as they are shown, or as `width` says. */
+function redraw(within, width) {
+  for (const one of within.querySelectorAll('figure')) one.redraw(width);
+}
