@@ -45,7 +45,7 @@ enum weir_status answers_ask(struct erasure_bench *bench, struct answers *answer
                              struct weir_error *err) WEIR_MUST_USE;
 
 /* figures_samples.c, figures_answers.c, figures_crowd.c, plain.c */
-bench_side_fn answer_while_erasing, answer_alone;
+bench_side_fn answer_while_erasing, answer_alone, answer_longest, answer_limit;
 bench_side_fn erase_half, erase_crowd, erase_list;
 bench_side_fn overwrite_half;
 enum weir_status prepare_plain(void *state, struct weir_error *err);
@@ -56,8 +56,8 @@ enum weir_status people_register(struct erasure_bench *bench, const struct peopl
 /* One request of these people, until it is verified. */
 enum weir_status people_erase(struct erasure_bench *bench, const char *const *names, size_t count,
                               uint64_t *ret_samples, struct weir_error *err) WEIR_MUST_USE;
-/* Waits until erasures `first` to `last`, at most CROWD, are verified; then nothing of them was found. */
-enum weir_status await_verified(struct erasure_bench *bench, uint64_t first, uint64_t last,
+/* Waits until these erasures, at most CROWD, are verified; then nothing of them was found. */
+enum weir_status await_verified(struct erasure_bench *bench, const struct weir_u64s *numbers,
                                 struct weir_error *err) WEIR_MUST_USE;
 
 #endif

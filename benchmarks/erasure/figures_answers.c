@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ANSWERS_ALONE = 5000, HOLDER = 7, TIMES_THE_LINES = 3 };
+enum { ANSWERS_ALONE = 5000, HOLDER = 7, TIMES_THE_LINES = 3, LONGEST_MS = 100 };
 
 enum weir_status answers_ask(struct erasure_bench *bench, struct answers *answers,
                              struct weir_error *err)
@@ -48,32 +48,53 @@ static void tell(struct answers *answers)
             answers->ms[answers->count * 999 / 1000], spread.max);
 }
 
-static void end(struct erasure_bench *bench, struct answers *answers, double *ret_rate)
+/* Answers to the requests of a holder while most of a large dataset is erased. */
+static enum weir_status ask_meanwhile(struct erasure_bench *bench, struct answers *answers,
+                                      struct weir_error *err)
 {
-    *ret_rate = rate_of(answers);
-    bench->answers = NULL;
-    free(answers->ms);
-}
-
-enum weir_status answer_while_erasing(void *state, double *ret_rate, struct weir_error *err)
-{
-    struct erasure_bench *bench = state;
     const struct people people = {.number = ++bench->datasets, .has_owner = true};
     WEIR_AUTO_FREE char *name = people_name(&people, 0);
-    struct answers answers = {0};
     uint64_t at_least;
     enum weir_status status;
 
     bench->lines *= TIMES_THE_LINES;
     status = people_register(bench, &people, err);
     bench->lines /= TIMES_THE_LINES;
-    bench->answers = &answers;
+    bench->answers = answers;
     if (status == WEIR_OK)
         status = people_erase(bench, (const char *const[]){name}, 1, &at_least, err);
+    bench->answers = NULL;
     if (status == WEIR_OK)
-        tell(&answers);
-    end(bench, &answers, ret_rate);
+        tell(answers);
     return status;
+}
+
+enum weir_status answer_while_erasing(void *state, double *ret_rate, struct weir_error *err)
+{
+    struct answers answers = {0};
+    enum weir_status status = ask_meanwhile(state, &answers, err);
+
+    *ret_rate = rate_of(&answers);
+    free(answers.ms);
+    return status;
+}
+
+enum weir_status answer_longest(void *state, double *ret_rate, struct weir_error *err)
+{
+    struct answers answers = {0};
+    enum weir_status status = ask_meanwhile(state, &answers, err);
+
+    if (status == WEIR_OK) /* tell() has sorted them */
+        *ret_rate = 1e3 / answers.ms[answers.count - 1];
+    free(answers.ms);
+    return status;
+}
+
+enum weir_status answer_limit(void *state, double *ret_rate, struct weir_error *err)
+{
+    (void)state, (void)err;
+    *ret_rate = 1e3 / LONGEST_MS;
+    return WEIR_OK;
 }
 
 enum weir_status answer_alone(void *state, double *ret_rate, struct weir_error *err)
@@ -84,6 +105,7 @@ enum weir_status answer_alone(void *state, double *ret_rate, struct weir_error *
 
     while (status == WEIR_OK && answers.count < ANSWERS_ALONE)
         status = answers_ask(bench, &answers, err);
-    end(bench, &answers, ret_rate);
+    *ret_rate = rate_of(&answers);
+    free(answers.ms);
     return status;
 }

@@ -9,7 +9,8 @@ enum { ACCEPT_MS = 60000 };
 /* Requests that are under way. */
 struct crowd {
     size_t left;
-    uint64_t first, last; /* numbers that they were given */
+    uint64_t numbers[CROWD]; /* that they were given: with gaps where a request came twice */
+    size_t accepted;
     enum weir_status status;
     struct weir_error err;
 };
@@ -25,10 +26,7 @@ static void on_accepted(void *owner, const struct weir_reply *reply, const struc
         return;
     }
     const struct msg_erase_accepted *accepted = reply->message;
-    if (crowd->first == 0 || accepted->erasure < crowd->first)
-        crowd->first = accepted->erasure;
-    if (accepted->erasure > crowd->last)
-        crowd->last = accepted->erasure;
+    crowd->numbers[crowd->accepted++] = accepted->erasure;
 }
 
 static void ask_for(struct erasure_bench *bench, const struct people *people, size_t line,
@@ -61,7 +59,7 @@ enum weir_status erase_crowd(void *state, double *ret_rate, struct weir_error *e
         *err = crowd.err;
         return crowd.status;
     }
-    status = await_verified(bench, crowd.first, crowd.last, err);
+    status = await_verified(bench, &(const struct weir_u64s){crowd.numbers, CROWD}, err);
     *ret_rate = CROWD * 1e9 / (double)(weir_now_ns() - started);
     return status;
 }
