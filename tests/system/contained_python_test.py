@@ -58,7 +58,7 @@ def test_one_that_hangs_in_its_loop_is_ended():
 
 
 def test_one_that_is_slow_is_left_alone():
-    lab, _, run = run_with(GOOD.replace("    if not", "    time.sleep(1.2 if batch.number < 4 else 0)\n    if not", 1), patience="3s")
+    lab, _, run = run_with(GOOD.replace("    if not", "    time.sleep(1.2 if batch.number < 7 else 0)\n    if not", 1), patience="7s")
     run.finish()
     lab.remove()
 

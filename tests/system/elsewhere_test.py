@@ -19,6 +19,7 @@ import namespaces
 from weirlab import DEADLINE_S, PIPELINE, Lab, assert_clean_audits, await_that, binaries, child, everyone_may_enter
 
 CUT_S = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
+STEP_MS = 200  # of 38 in a training: it is not over before it was disturbed, however busy the machine is
 SYSTEM = """\
 listen: tcp://{address}:5800
 batches: {{listen: "tcp://{address}:*"}}
@@ -140,36 +141,34 @@ def run_to_take_over(far, after):
 
 
 def train_by_hand(far, trainer, disturb, after):
+    """A training that is disturbed: by what is called with its loop, and with a file that grows by a byte with each batch."""
     folder, variables = await_that(lambda: run_to_take_over(far, after))
     environment = {name: value for name, value in os.environ.items() if not name.startswith("WEIR_")}
     environment |= {"WEIR_KEY": str(trainer), "WEIR_RUN": variables["WEIR_RUN"], "WEIR_TOKEN": variables["WEIR_TOKEN"]}
-    loop = child.start(far.net.inside("trainer", binaries().parent / "tests/bin/slow_loop", 50), env=environment, cwd=folder,
-                       stderr=subprocess.PIPE, text=True)
-    disturb(loop)
+    taken = far.lab.folder / f"taken-{variables['WEIR_RUN']}"
+    loop = child.start(far.net.inside("trainer", binaries().parent / "tests/bin/slow_loop", STEP_MS, taken), env=environment,
+                       cwd=folder, stderr=subprocess.PIPE, text=True)
+    disturb(loop, taken)
     _, complaint = loop.communicate(timeout=DEADLINE_S)
     assert loop.returncode == 0, complaint
     (folder / "env").unlink(missing_ok=True)  # the run is over, and its directory may be gone
     return folder, variables["WEIR_TOKEN"]
 
 
-def await_progress(far, samples):
-    def progress():
-        for pipeline in json.loads(far.weir("status", "--json"))["pipelines"]:
-            if pipeline["pipeline"] == "byhand" and (pipeline["progress"] or {}).get("samples", 0) >= samples:
-                return True
-        return False
-    await_that(progress)
+def await_batches(loop, taken, count):
+    await_that(lambda: taken.exists() and taken.stat().st_size >= count)
+    assert loop.poll() is None, "it was over before it was disturbed"
 
 
 def a_trainer_is_cut_off(far, trainer):
-    def each_way(loop):
-        for host in ("trainer", "platform"):
-            await_progress(far, 8)
+    def each_way(loop, taken):
+        for host, batches in (("trainer", 1), ("platform", 9)):
+            await_batches(loop, taken, batches)
             with far.net.cut(host):
                 pause(CUT_S)
 
-    def stands_still(loop):
-        await_progress(far, 8)
+    def stands_still(loop, taken):
+        await_batches(loop, taken, 1)
         program = int(subprocess.run(["pgrep", "-P", str(loop.pid)], capture_output=True, text=True).stdout or loop.pid)
         os.kill(program, signal.SIGSTOP)
         with far.net.cut("trainer", "platform"):

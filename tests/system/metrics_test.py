@@ -224,7 +224,8 @@ def assert_counters_outlive_a_worker(lab, url):
                lambda: Page(url).text)
     cost = next(p for p in json.loads(lab.weir("status", "--json"))["pipelines"] if p["pipeline"] == "long")["cost"]
     last = Page(url)
-    assert last.get("weir_read_bytes_total", pipeline="long") == cost["bytes_read"], (last.text, cost)
+    # What a worker read ahead for a job is told by its last beat, which may come behind the audit of the job.
+    assert last.get("weir_read_bytes_total", pipeline="long") >= cost["bytes_read"] > 0, (last.text, cost)
 
 
 def assert_silence_is_told(lab, url):

@@ -406,10 +406,13 @@ def await_dataset(run, lab, name):
 
 def await_that(what, told=lambda: "it does not come", pause_s=0.05):
     """Returns what it is once it holds: for what nothing tells of."""
-    deadline, pause = time.monotonic() + DEADLINE_S, threading.Event()
+    began = looked = time.monotonic()
+    pause = threading.Event()
     while not (found := what()):
-        assert time.monotonic() < deadline, told()
-        pause.wait(pause_s)  # leaves the processors to those that are waited for
+        now = time.monotonic()
+        assert now < began + DEADLINE_S, told()
+        pause.wait(max(pause_s, now - looked))  # leaves the processors to those that are waited for, however long a look takes
+        looked = time.monotonic()
     return found
 
 
