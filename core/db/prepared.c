@@ -19,7 +19,7 @@ enum {
     OID_INT8_ARRAY = 1016
 };
 
-enum { NAME_MAX_BYTES = 32 };
+enum { NAME_MAX_BYTES = 64 };
 enum { ARRAY_HEAD_BYTES = 5 * 4, ARRAY_ELEMENT_BYTES = 4 + 8 };
 
 static void set(struct weir_arguments *arguments, size_t i, Oid type, const void *at, size_t size)
@@ -163,9 +163,11 @@ static void renew(struct weir_prepared *prepared, const struct weir_arguments *a
     }
 }
 
-static void format_name(int query, const struct weir_prepared *prepared, char name[NAME_MAX_BYTES])
+/* Whoever looks at what the server is told finds the name that the service gives the statement. */
+static void format_name(const struct weir_db *db, int query, char name[NAME_MAX_BYTES])
 {
-    snprintf(name, NAME_MAX_BYTES, "q%d_%" PRIu32, query, prepared->version);
+    snprintf(name, NAME_MAX_BYTES, "%s/%" PRIu32, db->queries[query].name,
+             db->prepared[query].version);
 }
 
 /* ---- sending ---- */
@@ -175,7 +177,7 @@ int weir_prepared_send(struct weir_db *db, int query, const struct weir_argument
     struct weir_prepared *prepared = &db->prepared[query];
     char name[NAME_MAX_BYTES];
     renew(prepared, arguments);
-    format_name(query, prepared, name);
+    format_name(db, query, name);
     return PQsendPrepare(db->conn, name, db->queries[query].sql, (int)prepared->count,
                          prepared->types);
 }
@@ -183,7 +185,7 @@ int weir_prepared_send(struct weir_db *db, int query, const struct weir_argument
 int weir_arguments_send(struct weir_db *db, int query, const struct weir_arguments *arguments)
 {
     char name[NAME_MAX_BYTES];
-    format_name(query, &db->prepared[query], name);
+    format_name(db, query, name);
     return PQsendQueryPrepared(db->conn, name, (int)arguments->count, arguments->values,
                                arguments->lengths, arguments->formats, 1);
 }
