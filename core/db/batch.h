@@ -5,13 +5,14 @@
 
 #include "core/db/prepared.h"
 
-/* Sends the statement; what came of it is known later. `ret_rows` is NULL. */
+/* Sends the statement; what came of it is known later, unless `ret_rows` is not NULL: then what was sent is waited for. */
 enum weir_status weir_db_batch_add(struct weir_db *db, int query,
                                    const struct weir_arguments *arguments,
                                    struct weir_rows **ret_rows,
                                    struct weir_error *err) WEIR_MUST_USE;
 /* Commits, or says which statement failed first. The batch is there until it is ended. */
-enum weir_status weir_db_batch_commit(struct weir_db *db, struct weir_error *err) WEIR_MUST_USE;
+enum weir_status weir_db_batch_commit(struct weir_db *db, struct weir_asked *asked, size_t count,
+                                      struct weir_error *err) WEIR_MUST_USE;
 /* Leaves the connection as it was before the batch, but for the transaction, which may be open. */
 void weir_db_batch_end(struct weir_db *db);
 

@@ -100,6 +100,26 @@ enum weir_status weir_db_run(struct weir_db *db, int query, const struct weir_pa
     weir_db_run((db), (query), (const struct weir_param[]){__VA_ARGS__},                          \
                 sizeof((const struct weir_param[]){__VA_ARGS__}) / sizeof(struct weir_param) - 1, \
                 (ret_rows), (err))
+/* Statements that are asked together, and take one round trip: what one of them changes those behind it see. */
+enum { WEIR_ASKED_MAX = 16, WEIR_ASKED_PARAMS_MAX = 4 };
+struct weir_asked {
+    int query;
+    size_t count; /* of parameters */
+    struct weir_param params[WEIR_ASKED_PARAMS_MAX];
+    struct weir_rows *rows; /* of the answer; the caller's */
+};
+#define DB_ASKED(...) DB_ASKED_WITH_END(__VA_ARGS__, DB_NULL)
+#define DB_ASKED_WITH_END(query_, ...)                                                             \
+    ((struct weir_asked){                                                                          \
+        .query = (query_),                                                                         \
+        .count =                                                                                   \
+            sizeof((const struct weir_param[]){__VA_ARGS__}) / sizeof(struct weir_param) - 1,      \
+        .params = {__VA_ARGS__}})
+/* Outside a batch. At most WEIR_ASKED_MAX of them; none has rows unless all do, and none has changed anything. */
+enum weir_status weir_db_ask(struct weir_db *db, struct weir_asked *asked, size_t count,
+                             struct weir_error *err) WEIR_MUST_USE;
+void weir_asked_fini(struct weir_asked *asked, size_t count);
+
 /* One-off text without parameters: VACUUM, DDL. Not bounded by statement_timeout (outside a transaction) nor by
  * lock_timeout. */
 enum weir_status weir_db_exec(struct weir_db *db, const char *sql,
@@ -108,11 +128,15 @@ enum weir_status weir_db_exec(struct weir_db *db, const char *sql,
 /* Transactions do not nest. A rollback never fails; after a failed commit the outcome is unknown
  * unless the status is not UNAVAILABLE: repeat the whole (idempotent) operation. */
 enum weir_status weir_db_begin(struct weir_db *db, struct weir_error *err) WEIR_MUST_USE;
-/* One of statements without rows, all of which are sent before the first is answered: with its commit it takes one
- * round trip for each 512 of them. What failed is said by a later call, by weir_db_commit() at the latest, in the words
- * of the statement that did; then nothing of it is there. */
+/* One whose statements are sent before the first is answered: with its commit it takes one round trip, and another one
+ * for each statement whose rows are wanted, and for each 512 of them. What failed is said by a later call, by
+ * weir_db_commit() at the latest, in the words of the statement that did; then nothing of it is there. */
 enum weir_status weir_db_begin_batch(struct weir_db *db, struct weir_error *err) WEIR_MUST_USE;
 enum weir_status weir_db_commit(struct weir_db *db, struct weir_error *err) WEIR_MUST_USE;
+/* The same of a batch, and what is asked once it is committed, in the same round trip. `rows` is NULL where it could not
+ * be answered: that says nothing of the commit. */
+enum weir_status weir_db_commit_and_ask(struct weir_db *db, struct weir_asked *asked, size_t count,
+                                        struct weir_error *err) WEIR_MUST_USE;
 void weir_db_rollback(struct weir_db *db);
 
 /* Cells by the name of their column, as the statement gives it (AS): case counts. A column that the statement

@@ -21,14 +21,16 @@ static enum weir_status commit(struct weir_db *db, struct weir_error *err)
     return status;
 }
 
-enum weir_status weir_db_commit(struct weir_db *db, struct weir_error *err)
+enum weir_status weir_db_commit_and_ask(struct weir_db *db, struct weir_asked *asked, size_t count,
+                                        struct weir_error *err)
 {
-    weir_require(db->in_transaction);
+    weir_require(db->in_transaction && count <= (db->batch != NULL ? WEIR_ASKED_MAX : 0));
     if (weir_fault("db.commit"))
         weir_db_drop(db);
     enum weir_status status = weir_db_ensure(db, err);
     if (status == WEIR_OK)
-        status = db->batch != NULL ? weir_db_batch_commit(db, err) : commit(db, err);
+        status =
+            db->batch != NULL ? weir_db_batch_commit(db, asked, count, err) : commit(db, err);
     if (status != WEIR_OK && db->batch != NULL)
         weir_db_rollback(db);
     if (db->batch != NULL)
@@ -36,9 +38,15 @@ enum weir_status weir_db_commit(struct weir_db *db, struct weir_error *err)
     db->in_transaction = false;
     if (status == WEIR_OK && weir_fault("db.committed")) {
         weir_db_drop(db);
+        weir_asked_fini(asked, count);
         return weir_fail(err, WEIR_UNAVAILABLE, "commit: fault db.committed");
     }
     return status;
+}
+
+enum weir_status weir_db_commit(struct weir_db *db, struct weir_error *err)
+{
+    return weir_db_commit_and_ask(db, NULL, 0, err);
 }
 
 void weir_db_rollback(struct weir_db *db)

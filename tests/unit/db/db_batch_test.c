@@ -113,6 +113,87 @@ static void a_batch_names_the_statement_that_failed_and_leaves_nothing(void **st
     assert_int_equal(count_things(db), 1);
 }
 
+static void rows_in_a_batch_are_waited_for_with_all_before_them(void **state)
+{
+    struct weir_db *db = db_of(state);
+    struct weir_error err;
+    assert_int_equal(weir_db_begin_batch(db, &err), WEIR_OK);
+    assert_int_equal(insert(db, 1, &err), WEIR_OK);
+    assert_int_equal(insert(db, 2, &err), WEIR_OK);
+    assert_int_equal(count_things(db), 2);
+    assert_int_equal(DB_RUN(db, Q_fail, NULL, &err), WEIR_OK);
+    WEIR_AUTO(weir_rows) rows = NULL;
+    assert_int_equal(DB_RUN(db, Q_all, &rows, &err), WEIR_INTERNAL);
+    assert_string_equal(err.text, "fail: division by zero (22012)");
+    assert_null(rows);
+    weir_db_rollback(db);
+    assert_int_equal(count_things(db), 0);
+}
+
+static void what_is_asked_together_sees_what_was_asked_before_it(void **state)
+{
+    struct weir_db *db = db_of(state);
+    struct weir_error err;
+    struct weir_asked asked[] = {DB_ASKED(Q_all), DB_ASKED(Q_insert, DB_I64(7)), DB_ASKED(Q_all)};
+    assert_int_equal(weir_db_ask(db, asked, WEIR_COUNT(asked), &err), WEIR_OK);
+    assert_int_equal(weir_rows_count(asked[0].rows), 0);
+    assert_int_equal(weir_rows_i64(asked[2].rows, 0, "id"), 7);
+    weir_asked_fini(asked, WEIR_COUNT(asked));
+}
+
+static void what_is_asked_together_fails_together(void **state)
+{
+    struct weir_db *db = db_of(state);
+    struct weir_error err;
+    struct weir_asked asked[] = {DB_ASKED(Q_insert, DB_I64(7)), DB_ASKED(Q_all), DB_ASKED(Q_fail),
+                                 DB_ASKED(Q_all)};
+    assert_int_equal(weir_db_ask(db, asked, WEIR_COUNT(asked), &err), WEIR_INTERNAL);
+    assert_string_equal(err.text, "fail: division by zero (22012)");
+    for (size_t i = 0; i < WEIR_COUNT(asked); i++)
+        assert_null(asked[i].rows);
+    assert_int_equal(count_things(db), 0);
+}
+
+static void what_is_asked_behind_a_commit_sees_it(void **state)
+{
+    struct weir_db *db = db_of(state);
+    struct weir_error err;
+    struct weir_asked asked = DB_ASKED(Q_all);
+    assert_int_equal(weir_db_begin_batch(db, &err), WEIR_OK);
+    assert_int_equal(insert(db, 3, &err), WEIR_OK);
+    assert_int_equal(weir_db_commit_and_ask(db, &asked, 1, &err), WEIR_OK);
+    assert_int_equal(weir_rows_i64(asked.rows, 0, "id"), 3);
+    weir_asked_fini(&asked, 1);
+}
+
+static void what_fails_behind_a_commit_does_not_undo_it(void **state)
+{
+    struct weir_db *db = db_of(state);
+    struct weir_error err;
+    struct weir_asked asked[] = {DB_ASKED(Q_all), DB_ASKED(Q_none), DB_ASKED(Q_all)};
+    assert_int_equal(weir_db_begin_batch(db, &err), WEIR_OK);
+    assert_int_equal(insert(db, 3, &err), WEIR_OK);
+    assert_int_equal(weir_db_commit_and_ask(db, asked, WEIR_COUNT(asked), &err), WEIR_OK);
+    assert_int_equal(weir_rows_count(asked[0].rows), 1);
+    assert_null(asked[1].rows);
+    assert_null(asked[2].rows);
+    weir_asked_fini(asked, WEIR_COUNT(asked));
+    assert_int_equal(count_things(db), 1);
+}
+
+static void nothing_is_answered_behind_a_commit_that_fails(void **state)
+{
+    struct weir_db *db = db_of(state);
+    struct weir_error err;
+    struct weir_asked asked = DB_ASKED(Q_all);
+    assert_int_equal(weir_db_begin_batch(db, &err), WEIR_OK);
+    assert_int_equal(insert(db, 3, &err), WEIR_OK);
+    assert_int_equal(insert(db, 3, &err), WEIR_OK);
+    assert_int_equal(weir_db_commit_and_ask(db, &asked, 1, &err), WEIR_EXISTS);
+    assert_null(asked.rows);
+    assert_int_equal(count_things(db), 0);
+}
+
 static void a_batch_says_at_the_latest_when_it_is_full_that_it_failed(void **state)
 {
     struct weir_db *db = db_of(state);
@@ -172,6 +253,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_batch_commits_as_one_however_large_it_is),
         TEST(a_batch_names_the_statement_that_failed_and_leaves_nothing),
+        TEST(rows_in_a_batch_are_waited_for_with_all_before_them),
+        TEST(what_is_asked_together_sees_what_was_asked_before_it),
+        TEST(what_is_asked_together_fails_together),
+        TEST(what_is_asked_behind_a_commit_sees_it),
+        TEST(what_fails_behind_a_commit_does_not_undo_it),
+        TEST(nothing_is_answered_behind_a_commit_that_fails),
         TEST(a_batch_says_at_the_latest_when_it_is_full_that_it_failed),
         TEST(a_batch_is_rolled_back_before_anything_was_waited_for),
         TEST(a_batch_is_gone_with_its_connection),
