@@ -33,26 +33,51 @@ enum weir_status orchestrator_event_put(struct context *context, const struct ev
     return status;
 }
 
-void orchestrator_events_show(struct context *context)
+/* ---- showing ---- */
+
+static struct weir_asked newer_events(const struct context *context)
 {
-    size_t count = 0;
-    do {
-        WEIR_AUTO(weir_rows) rows = NULL;
-        struct weir_error err;
-        if (DB_RUN(context->db, Q_event_after, &rows, &err, DB_I64(context->event_shown),
-                   DB_I64(0)) != WEIR_OK)
-            return; /* shown after the next edge */
-        count = weir_rows_count(rows);
-        for (size_t i = 0; i < count; i++) {
-            context->event_shown = weir_rows_i64(rows, i, "number");
-            context->events++;
-            if (context->listener.event != NULL) {
-                context->listener.event(context->listener.owner, weir_rows_i64(rows, i, "pipeline"),
-                                        weir_rows_i64(rows, i, "erasure"),
-                                        weir_rows_text(rows, i, "json"));
-            }
+    return DB_ASKED(Q_event_after, DB_I64(context->event_shown), DB_I64(0),
+                    DB_I64(ORCHESTRATOR_EVENTS_AT_ONCE));
+}
+
+/* Returns how many there were. */
+static size_t show(struct context *context, const struct weir_rows *rows)
+{
+    size_t count = weir_rows_count(rows);
+    for (size_t i = 0; i < count; i++) {
+        context->event_shown = weir_rows_i64(rows, i, "number");
+        context->events++;
+        if (context->listener.event != NULL) {
+            context->listener.event(context->listener.owner, weir_rows_i64(rows, i, "pipeline"),
+                                    weir_rows_i64(rows, i, "erasure"),
+                                    weir_rows_text(rows, i, "json"));
         }
-    } while (count > 0);
+    }
+    return count;
+}
+
+/* What cannot be read is shown after the next edge. */
+static void show_newer(struct context *context)
+{
+    size_t count = ORCHESTRATOR_EVENTS_AT_ONCE;
+    while (count == ORCHESTRATOR_EVENTS_AT_ONCE) {
+        struct weir_asked asked = newer_events(context);
+        struct weir_error err;
+        if (weir_db_ask(context->db, &asked, 1, &err) != WEIR_OK)
+            return;
+        count = show(context, asked.rows);
+        weir_asked_fini(&asked, 1);
+    }
+}
+
+/* The first of them have come with the commit. */
+static void show_committed(struct context *context, struct weir_asked *events)
+{
+    size_t count = events->rows != NULL ? show(context, events->rows) : 0;
+    weir_asked_fini(events, 1);
+    if (count == ORCHESTRATOR_EVENTS_AT_ONCE)
+        show_newer(context);
 }
 
 enum weir_status orchestrator_events_recall(struct context *context, int64_t pipeline,
@@ -75,10 +100,11 @@ json_t *orchestrator_json_of(const char *text)
 
 /* ---- the one way to commit ---- */
 
+/* Statements of the effect whose rows it does not look at, the commit and the events take one round trip. */
 enum weir_status orchestrator_commit(struct context *context, orchestrator_effect_fn *effect,
                                      void *subject, const void *what, struct weir_error *err)
 {
-    enum weir_status status = weir_db_begin(context->db, err);
+    enum weir_status status = weir_db_begin_batch(context->db, err);
     if (status != WEIR_OK)
         return status;
     if (effect != NULL)
@@ -89,8 +115,9 @@ enum weir_status orchestrator_commit(struct context *context, orchestrator_effec
         weir_db_rollback(context->db);
         return status;
     }
-    status = weir_db_commit(context->db, err);
+    struct weir_asked events = newer_events(context);
+    status = weir_db_commit_and_ask(context->db, &events, 1, err);
     if (status == WEIR_OK)
-        orchestrator_events_show(context);
+        show_committed(context, &events);
     return status;
 }

@@ -8,6 +8,8 @@
 
 #include <jansson.h>
 
+enum { ORCHESTRATOR_EVENTS_AT_ONCE = 256 /* that are read */ };
+
 struct event_about {
     int64_t pipeline, erasure; /* 0: of none */
     const char *key;           /* unique per pipeline and erasure: "model_stored/3" */
@@ -17,13 +19,12 @@ struct event_about {
 /* Inside a transaction. `body` (a JSON object without `event`) is consumed. */
 enum weir_status orchestrator_event_put(struct context *context, const struct event_about *about,
                                         json_t *body, struct weir_error *err) WEIR_MUST_USE;
-/* Shows what was committed since the last call. */
-void orchestrator_events_show(struct context *context);
 /* Shows the events of a pipeline from before this process began. */
 enum weir_status orchestrator_events_recall(struct context *context, int64_t pipeline,
                                             struct weir_error *err) WEIR_MUST_USE;
 
-/* Commits an edge of something: opens a transaction, runs `effect` (NULL: none) in it, commits. */
+/* Commits an edge of something: opens a transaction, runs `effect` (NULL: none) in it, commits, and shows the events.
+ * A statement whose rows the effect does not ask for may fail as late as the commit. */
 typedef enum weir_status orchestrator_effect_fn(void *subject, const void *what,
                                                 struct weir_error *err);
 enum weir_status orchestrator_commit(struct context *context, orchestrator_effect_fn *effect,

@@ -57,8 +57,8 @@ void orchestrator_topic_events(struct topic_call *call)
         return;
     int64_t last = orchestrator_topic_number(call, "after", 0);
     int64_t wanted = pipeline == NULL ? 0 : orchestrator_pipeline_id(pipeline);
-    if (DB_RUN(call->context->db, Q_event_after, &rows, &err, DB_I64(last), DB_I64(wanted)) !=
-        WEIR_OK) {
+    if (DB_RUN(call->context->db, Q_event_after, &rows, &err, DB_I64(last), DB_I64(wanted),
+               DB_I64(ORCHESTRATOR_EVENTS_AT_ONCE)) != WEIR_OK) {
         orchestrator_topic_refuse(call, &err);
         return;
     }
