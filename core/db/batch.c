@@ -124,13 +124,18 @@ static enum weir_status send_statement(struct weir_db *db, int query,
     return note(db, weir_arguments_send(db, query, arguments), &sent, err);
 }
 
+static enum weir_status make_room(struct weir_db *db, struct weir_error *err)
+{
+    enum weir_status status = weir_db_ensure(db, err);
+    return status == WEIR_OK && db->batch->statements >= STATEMENTS_MAX ? synchronise(db, err)
+                                                                       : status;
+}
+
 enum weir_status weir_db_batch_add(struct weir_db *db, int query,
                                    const struct weir_arguments *arguments,
                                    struct weir_rows **ret_rows, struct weir_error *err)
 {
-    enum weir_status status = weir_db_ensure(db, err);
-    if (status == WEIR_OK && db->batch->statements == STATEMENTS_MAX)
-        status = synchronise(db, err);
+    enum weir_status status = make_room(db, err);
     if (status == WEIR_OK)
         status = send_statement(db, query, arguments, ret_rows, false, err);
     return status == WEIR_OK && ret_rows != NULL ? synchronise(db, err) : status;
@@ -168,19 +173,21 @@ static enum weir_status begin(struct weir_db *db, struct weir_error *err)
 enum weir_status weir_db_ask(struct weir_db *db, struct weir_asked *asked, size_t count,
                              struct weir_error *err)
 {
-    weir_require(db->batch == NULL && count <= WEIR_ASKED_MAX);
+    weir_require(count <= WEIR_ASKED_MAX);
     if (!db->is_waiting && weir_fault("db.run")) {
         weir_db_drop(db);
         return weir_fail(err, WEIR_UNAVAILABLE, "%s: fault db.run",
                          db->queries[asked[0].query].name);
     }
-    enum weir_status status = begin(db, err);
+    bool is_inside = db->batch != NULL;
+    enum weir_status status = is_inside ? make_room(db, err) : begin(db, err);
     if (status != WEIR_OK)
         return status;
     status = send_asked(db, asked, count, false, err);
     if (status == WEIR_OK)
         status = synchronise(db, err);
-    weir_db_batch_end(db);
+    if (!is_inside)
+        weir_db_batch_end(db);
     if (status != WEIR_OK)
         weir_asked_fini(asked, count);
     return status;

@@ -25,6 +25,7 @@ struct weir_db {
     struct weir_db_batch *batch; /* of the transaction; NULL: each statement is waited for */
     struct weir_loop *loop;      /* goes on while a statement is waited for; NULL: nothing does */
     bool is_waiting;
+    uint64_t changes; /* statements that may have changed something, and ends of transactions */
 };
 
 /* Opens the connection of `db`, which has none, and sets up its session. UNAVAILABLE. */

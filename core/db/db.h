@@ -115,10 +115,15 @@ struct weir_asked {
         .count =                                                                                   \
             sizeof((const struct weir_param[]){__VA_ARGS__}) / sizeof(struct weir_param) - 1,      \
         .params = {__VA_ARGS__}})
-/* Outside a batch. At most WEIR_ASKED_MAX of them; none has rows unless all do, and none has changed anything. */
+/* At most WEIR_ASKED_MAX of them. None has rows unless all do; outside a transaction none has changed anything then.
+ * In a batch they are waited for with all that was sent before them. */
 enum weir_status weir_db_ask(struct weir_db *db, struct weir_asked *asked, size_t count,
                              struct weir_error *err) WEIR_MUST_USE;
 void weir_asked_fini(struct weir_asked *asked, size_t count);
+
+/* A number that grows with each statement of this connection but those that begin with SELECT, and with each transaction
+ * that ends: as long as it stays, and nobody else writes, what was read is there. */
+uint64_t weir_db_changes(const struct weir_db *db);
 
 /* One-off text without parameters: VACUUM, DDL. Not bounded by statement_timeout (outside a transaction) nor by
  * lock_timeout. */

@@ -182,9 +182,16 @@ int weir_prepared_send(struct weir_db *db, int query, const struct weir_argument
                          prepared->types);
 }
 
+static bool may_change(const char *sql)
+{
+    static const char LOOKS[] = "SELECT ";
+    return strncmp(sql, LOOKS, sizeof(LOOKS) - 1) != 0;
+}
+
 int weir_arguments_send(struct weir_db *db, int query, const struct weir_arguments *arguments)
 {
     char name[NAME_MAX_BYTES];
+    db->changes += may_change(db->queries[query].sql);
     format_name(db, query, name);
     return PQsendQueryPrepared(db->conn, name, (int)arguments->count, arguments->values,
                                arguments->lengths, arguments->formats, 1);

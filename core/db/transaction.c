@@ -25,6 +25,7 @@ enum weir_status weir_db_commit_and_ask(struct weir_db *db, struct weir_asked *a
                                         struct weir_error *err)
 {
     weir_require(db->in_transaction && count <= (db->batch != NULL ? WEIR_ASKED_MAX : 0));
+    db->changes++; /* whatever comes of it, even if that is never known */
     if (weir_fault("db.commit"))
         weir_db_drop(db);
     enum weir_status status = weir_db_ensure(db, err);
@@ -54,6 +55,7 @@ void weir_db_rollback(struct weir_db *db)
     if (!db->in_transaction)
         return;
     db->in_transaction = false;
+    db->changes++;
     if (db->batch != NULL)
         weir_db_batch_end(db);
     if (db->conn == NULL)
@@ -61,4 +63,9 @@ void weir_db_rollback(struct weir_db *db)
     /* A connection that cannot even roll back is dropped, and the transaction with it. */
     if (weir_db_simple(db, "ROLLBACK", "rollback", NULL) != WEIR_OK)
         weir_db_drop(db);
+}
+
+uint64_t weir_db_changes(const struct weir_db *db)
+{
+    return db->changes;
 }

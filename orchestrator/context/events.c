@@ -100,9 +100,28 @@ json_t *orchestrator_json_of(const char *text)
 
 /* ---- the one way to commit ---- */
 
+static enum weir_status commit_with_events(struct context *context, struct weir_asked *asked,
+                                           size_t count, struct weir_error *err)
+{
+    struct weir_asked all[WEIR_ASKED_MAX];
+    weir_require(count < WEIR_COUNT(all));
+    all[0] = newer_events(context);
+    for (size_t i = 0; i < count; i++)
+        all[i + 1] = asked[i];
+    enum weir_status status = weir_db_commit_and_ask(context->db, all, count + 1, err);
+    if (status != WEIR_OK)
+        return status;
+    for (size_t i = 0; i < count; i++)
+        asked[i] = all[i + 1];
+    show_committed(context, &all[0]);
+    return WEIR_OK;
+}
+
 /* Statements of the effect whose rows it does not look at, the commit and the events take one round trip. */
-enum weir_status orchestrator_commit(struct context *context, orchestrator_effect_fn *effect,
-                                     void *subject, const void *what, struct weir_error *err)
+enum weir_status orchestrator_commit_and_ask(struct context *context,
+                                             orchestrator_effect_fn *effect, void *subject,
+                                             const void *what, struct weir_asked *asked,
+                                             size_t count, struct weir_error *err)
 {
     enum weir_status status = weir_db_begin_batch(context->db, err);
     if (status != WEIR_OK)
@@ -111,13 +130,14 @@ enum weir_status orchestrator_commit(struct context *context, orchestrator_effec
         status = effect(subject, what, err);
     if (status == WEIR_OK && weir_fault("orchestrator.commit"))
         status = weir_fail(err, WEIR_UNAVAILABLE, "fault orchestrator.commit");
-    if (status != WEIR_OK) {
-        weir_db_rollback(context->db);
-        return status;
-    }
-    struct weir_asked events = newer_events(context);
-    status = weir_db_commit_and_ask(context->db, &events, 1, err);
     if (status == WEIR_OK)
-        show_committed(context, &events);
+        return commit_with_events(context, asked, count, err);
+    weir_db_rollback(context->db);
     return status;
+}
+
+enum weir_status orchestrator_commit(struct context *context, orchestrator_effect_fn *effect,
+                                     void *subject, const void *what, struct weir_error *err)
+{
+    return orchestrator_commit_and_ask(context, effect, subject, what, NULL, 0, err);
 }

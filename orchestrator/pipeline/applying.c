@@ -130,7 +130,7 @@ static enum weir_status prepare(struct pipeline *pipeline, const struct orchestr
                                 struct weir_error *err)
 {
     bool is_at_rest = orchestrator_pipeline_at_rest(pipeline->state);
-    enum weir_status status = orchestrator_pipeline_load_newest(pipeline, err);
+    enum weir_status status = orchestrator_pipeline_load(pipeline, err);
     bool is_through = status == WEIR_OK && orchestrator_pipeline_is_through(pipeline);
     if (status == WEIR_OK && is_at_rest && !is_through)
         status = orchestrator_pipeline_drop_runs(pipeline, err);

@@ -159,7 +159,7 @@ void orchestrator_pipeline_evaluate(struct pipeline *pipeline)
     struct evaluation_tasks tasks = {0};
     const struct evaluation_wanted wanted = {.when = EVALUATE_AFTER_TRAINING,
                                              .newest = pipeline->caught_up};
-    enum weir_status status = orchestrator_pipeline_load_newest(pipeline, &err);
+    enum weir_status status = orchestrator_pipeline_load(pipeline, &err);
     if (status == WEIR_OK) /* models of its rounds */
         status = orchestrator_models_end_dropping(pipeline->context, &err);
     if (status == WEIR_OK && pipeline->config->mode == MODE_LIVE)

@@ -117,8 +117,6 @@ void orchestrator_pipeline_finish(struct pipeline *pipeline)
     }
     enum weir_status status = orchestrator_pipeline_load(pipeline, &err);
     if (status == WEIR_OK)
-        status = orchestrator_pipeline_load_newest(pipeline, &err);
-    if (status == WEIR_OK)
         status = orchestrator_pipeline_plan(
             pipeline,
             &(struct evaluation_wanted){.when = EVALUATE_AFTER_TRAINING | EVALUATE_AFTER_PIPELINE,

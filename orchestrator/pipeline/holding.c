@@ -119,7 +119,7 @@ static enum weir_status start_run(struct pipeline *pipeline, struct weir_error *
     WEIR_AUTO(weir_rows) wanted = NULL;
     WEIR_AUTO(weir_rows) base_row = NULL;
     const char *base = NULL;
-    enum weir_status status = orchestrator_pipeline_load_newest(pipeline, err);
+    enum weir_status status = orchestrator_pipeline_load(pipeline, err);
     if (status == WEIR_OK)
         status = load_wanted(pipeline, &wanted, err);
     int64_t half = status == WEIR_OK ? weir_rows_i64(wanted, 0, "half") : 0;

@@ -73,8 +73,6 @@ static enum weir_status find_request(struct pipeline *pipeline, struct weir_erro
 {
     struct trigger_request request = {0};
     enum weir_status status = orchestrator_pipeline_load(pipeline, err);
-    if (status == WEIR_OK)
-        status = orchestrator_pipeline_load_newest(pipeline, err);
     if (status != WEIR_OK)
         return status;
     orchestrator_pipeline_reader_free(pipeline->reader);

@@ -156,9 +156,12 @@ static enum weir_status take_edge(struct pipeline *pipeline, enum pipeline_event
         edge->error = pipeline->error; /* it rests as before */
     if (fault_at("pipeline.edge", event))
         return weir_fail(err, WEIR_UNAVAILABLE, "fault pipeline.edge");
-    enum weir_status status =
-        orchestrator_commit(pipeline->context, write_edge, pipeline, edge, err);
+    struct weir_asked asked[ROWS];
+    orchestrator_pipeline_ask_rows(pipeline, asked);
+    enum weir_status status = orchestrator_commit_and_ask(pipeline->context, write_edge, pipeline,
+                                                          edge, asked, ROWS, err);
     if (status == WEIR_OK) {
+        orchestrator_pipeline_keep_rows(pipeline, asked);
         (void)fault_at("pipeline.edged", event); /* committed: only death can come between */
         weir_log(WEIR_LOG_INFO, "pipeline moves on", "pipeline=%s from=%s on=%s to=%s",
                  pipeline->config->name, orchestrator_pipeline_state_name(pipeline->state),
@@ -248,8 +251,8 @@ void orchestrator_pipeline_trouble(struct pipeline *pipeline, enum weir_status s
 
 static void free_pipeline(struct pipeline *pipeline)
 {
-    weir_rows_free(pipeline->newest.rows);
-    weir_rows_free(pipeline->newest.round.rows);
+    orchestrator_pipeline_rows_fini(&pipeline->rows);
+    orchestrator_pipeline_rows_fini(&pipeline->committed);
     weir_buf_fini(&pipeline->trigger_saved);
     weir_buf_fini(&pipeline->text);
     weir_buf_fini(&pipeline->next_text);

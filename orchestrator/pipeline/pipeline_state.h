@@ -24,9 +24,25 @@ enum pending_order {
 #undef X
 };
 
+/* Rows that the states begin with. They come with the commit of each edge. */
+enum pipeline_row {
+    ROW_PIPELINE,
+    ROW_DATASETS,
+    ROW_TRIGGER,  /* the one under way; where none is, the newest */
+    ROW_ROUND,    /* of its training */
+    ROW_SCORER,   /* the model that it began to choose with, while that is there */
+    ROW_HOLDOUTS, /* models that have learnt for it from what is held out */
+    ROW_MODEL,    /* the newest that is stored */
+    ROWS
+};
+
+struct pipeline_rows {
+    struct weir_asked asked[ROWS];
+    uint64_t changes; /* of the database when they were read; 0: they were not */
+};
+
 /* A round of a trigger's training, from 0. */
 struct trigger_round {
-    struct weir_rows *rows;
     int64_t number;
     int64_t attempt;        /* from 1: an erasure may have taken an earlier one away */
     uint64_t epochs;        /* 0: the training has no rounds, or this one has no set yet */
@@ -35,9 +51,8 @@ struct trigger_round {
     const char *model; /* of the round before; "": this is the first */
 };
 
-/* A trigger, as its row has it. */
+/* A trigger, as its row has it. Texts are borrowed from there. */
 struct trigger_row {
-    struct weir_rows *rows;
     int64_t number; /* 0: none yet */
     const char *state;
     const char *reason;
@@ -91,6 +106,8 @@ struct pipeline {
     int64_t checks;     /* of the trigger policy, made so far */
     struct weir_buf trigger_saved;
     struct trigger_row newest;
+    struct pipeline_rows rows;      /* as they were loaded last; what is above is taken from them */
+    struct pipeline_rows committed; /* as they were after the last edge */
     struct promotion_wait judging;
     struct reader *reader;
 };
@@ -162,10 +179,8 @@ void orchestrator_pipeline_read_live(struct pipeline *pipeline);
 void orchestrator_pipeline_reader_free(struct reader *reader);
 
 /* Fills the row in, of `rows`, which it borrows. */
-void orchestrator_pipeline_take_trigger(struct weir_rows *rows, struct trigger_row *ret_trigger);
-/* Reads the row of the trigger under way; where none is, of the newest. */
-enum weir_status orchestrator_pipeline_load_newest(struct pipeline *pipeline,
-                                                   struct weir_error *err) WEIR_MUST_USE;
+void orchestrator_pipeline_take_trigger(const struct weir_rows *rows,
+                                        struct trigger_row *ret_trigger);
 /* Inside a transaction: of the trigger under way, models of rounds go, but for `kept` ("": all do). Their files go with
  * orchestrator_models_end_dropping(). */
 enum weir_status orchestrator_pipeline_drop_rounds(const struct pipeline *pipeline,
@@ -176,9 +191,17 @@ char *orchestrator_pipeline_round_key(const struct pipeline *pipeline,
                                       const char *what) WEIR_MUST_USE;
 /* {round: from 1, epochs} of a round with so many, {} with 0: the training has none. */
 json_t *orchestrator_pipeline_round_json(const struct pipeline *pipeline, uint64_t epochs);
-/* Reads the pipeline's own row and positions. */
+/* What to read behind the commit of an edge, into `asked`; and what came of it. */
+void orchestrator_pipeline_ask_rows(const struct pipeline *pipeline,
+                                    struct weir_asked asked[ROWS]);
+void orchestrator_pipeline_keep_rows(struct pipeline *pipeline,
+                                     const struct weir_asked asked[ROWS]);
+void orchestrator_pipeline_rows_fini(struct pipeline_rows *rows);
+/* Takes what the rows of the pipeline say, read anew unless nothing has changed since. */
 enum weir_status orchestrator_pipeline_load(struct pipeline *pipeline,
                                             struct weir_error *err) WEIR_MUST_USE;
+/* Name of the newest model that is stored, as it was loaded; NULL: there is none. Borrowed. */
+const char *orchestrator_pipeline_newest_model(const struct pipeline *pipeline);
 /* The policy as it stood after the newest trigger. */
 enum weir_status orchestrator_pipeline_open_trigger(const struct pipeline *pipeline,
                                                     struct trigger **ret_trigger,

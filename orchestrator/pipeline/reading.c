@@ -66,8 +66,6 @@ void orchestrator_pipeline_read(struct pipeline *pipeline)
 {
     struct weir_error err;
     enum weir_status status = orchestrator_pipeline_load(pipeline, &err);
-    if (status == WEIR_OK)
-        status = orchestrator_pipeline_load_newest(pipeline, &err);
     bool through = status == WEIR_OK && orchestrator_pipeline_is_through(pipeline);
     bool held = false;
     if (through)

@@ -8,21 +8,67 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
-static enum weir_status load_datasets(struct pipeline *pipeline, struct weir_error *err)
+/* ---- reading ---- */
+
+void orchestrator_pipeline_ask_rows(const struct pipeline *pipeline, struct weir_asked asked[ROWS])
 {
-    WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status =
-        DB_RUN(pipeline->context->db, Q_datasets_of, &rows, err, DB_I64(pipeline->id));
-    if (status != WEIR_OK)
-        return status;
-    pipeline->dataset_count = weir_rows_count(rows);
-    for (size_t i = 0; i < pipeline->dataset_count; i++) {
-        pipeline->datasets[i] = (uint64_t)weir_rows_i64(rows, i, "dataset");
-        pipeline->positions[i] = (uint64_t)weir_rows_i64(rows, i, "position");
-    }
-    return WEIR_OK;
+    static const int QUERIES[ROWS] = {
+        [ROW_PIPELINE] = Q_pipeline_get,       [ROW_DATASETS] = Q_datasets_of,
+        [ROW_TRIGGER] = Q_trigger_under_way,   [ROW_ROUND] = Q_round_under_way,
+        [ROW_SCORER] = Q_score_model_under_way, [ROW_HOLDOUTS] = Q_holdout_models_under_way,
+        [ROW_MODEL] = Q_model_newest,
+    };
+    for (size_t i = 0; i < ROWS; i++)
+        asked[i] = DB_ASKED(QUERIES[i], DB_I64(pipeline->id));
 }
+
+void orchestrator_pipeline_rows_fini(struct pipeline_rows *rows)
+{
+    weir_asked_fini(rows->asked, ROWS);
+    rows->changes = 0;
+}
+
+static void keep(const struct pipeline *pipeline, struct pipeline_rows *rows,
+                 const struct weir_asked asked[ROWS])
+{
+    orchestrator_pipeline_rows_fini(rows);
+    memcpy(rows->asked, asked, sizeof(rows->asked));
+    if (asked[ROWS - 1].rows != NULL) /* the others are there, too */
+        rows->changes = weir_db_changes(pipeline->context->db);
+}
+
+void orchestrator_pipeline_keep_rows(struct pipeline *pipeline,
+                                     const struct weir_asked asked[ROWS])
+{
+    keep(pipeline, &pipeline->committed, asked);
+}
+
+static bool is_new(const struct pipeline *pipeline, const struct pipeline_rows *rows)
+{
+    return rows->changes != 0 && rows->changes == weir_db_changes(pipeline->context->db);
+}
+
+static enum weir_status read_rows(struct pipeline *pipeline, struct weir_error *err)
+{
+    struct weir_asked asked[ROWS];
+    if (is_new(pipeline, &pipeline->rows))
+        return WEIR_OK;
+    if (is_new(pipeline, &pipeline->committed)) {
+        orchestrator_pipeline_rows_fini(&pipeline->rows);
+        pipeline->rows = pipeline->committed;
+        pipeline->committed = (struct pipeline_rows){0};
+        return WEIR_OK;
+    }
+    orchestrator_pipeline_ask_rows(pipeline, asked);
+    enum weir_status status = weir_db_ask(pipeline->context->db, asked, ROWS, err);
+    if (status == WEIR_OK)
+        keep(pipeline, &pipeline->rows, asked);
+    return status;
+}
+
+/* ---- taking ---- */
 
 /* Pointers to the owner stay good: it never changes. */
 static void keep_owner(struct pipeline *pipeline, const char *owner)
@@ -33,17 +79,8 @@ static void keep_owner(struct pipeline *pipeline, const char *owner)
     pipeline->owner = weir_strdup(owner);
 }
 
-enum weir_status orchestrator_pipeline_load(struct pipeline *pipeline, struct weir_error *err)
+static void take_pipeline(struct pipeline *pipeline, const struct weir_rows *rows)
 {
-    WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status =
-        DB_RUN(pipeline->context->db, Q_pipeline_get, &rows, err, DB_I64(pipeline->id));
-    if (status != WEIR_OK)
-        return status;
-    if (weir_rows_count(rows) == 0) {
-        return weir_fail(err, WEIR_NOT_FOUND, "pipeline %s is not recorded",
-                         pipeline->config->name);
-    }
     pipeline->after_time = weir_rows_i64(rows, 0, "after_time");
     pipeline->after_id = weir_rows_i64(rows, 0, "after_id");
     pipeline->end_time = weir_rows_i64(rows, 0, "end_time");
@@ -57,13 +94,21 @@ enum weir_status orchestrator_pipeline_load(struct pipeline *pipeline, struct we
     struct weir_bytes saved = weir_rows_bytes(rows, 0, "trigger_state");
     weir_buf_clear(&pipeline->trigger_saved);
     weir_buf_append(&pipeline->trigger_saved, saved.at, saved.size);
-    return load_datasets(pipeline, err);
 }
 
-void orchestrator_pipeline_take_trigger(struct weir_rows *rows, struct trigger_row *ret_trigger)
+static void take_datasets(struct pipeline *pipeline, const struct weir_rows *rows)
+{
+    pipeline->dataset_count = weir_rows_count(rows);
+    for (size_t i = 0; i < pipeline->dataset_count; i++) {
+        pipeline->datasets[i] = (uint64_t)weir_rows_i64(rows, i, "dataset");
+        pipeline->positions[i] = (uint64_t)weir_rows_i64(rows, i, "position");
+    }
+}
+
+void orchestrator_pipeline_take_trigger(const struct weir_rows *rows,
+                                        struct trigger_row *ret_trigger)
 {
     *ret_trigger = (struct trigger_row){
-        .rows = rows,
         .number = weir_rows_i64(rows, 0, "number"),
         .state = weir_rows_text(rows, 0, "state"),
         .reason = weir_rows_text(rows, 0, "reason"),
@@ -77,15 +122,9 @@ void orchestrator_pipeline_take_trigger(struct weir_rows *rows, struct trigger_r
     };
 }
 
-static enum weir_status load_round(struct pipeline *pipeline, struct weir_error *err)
+static void take_round(const struct weir_rows *rows, struct trigger_round *ret_round)
 {
-    struct weir_rows *rows = NULL;
-    enum weir_status status = DB_RUN(pipeline->context->db, Q_round_under_way, &rows, err,
-                                     DB_I64(pipeline->id), DB_I64(pipeline->newest.number));
-    if (status != WEIR_OK)
-        return status;
-    pipeline->newest.round = (struct trigger_round){
-        .rows = rows,
+    *ret_round = (struct trigger_round){
         .number = weir_rows_i64(rows, 0, "round"),
         .attempt = weir_rows_i64(rows, 0, "attempt"),
         .epochs = (uint64_t)weir_rows_i64(rows, 0, "epochs"),
@@ -93,7 +132,32 @@ static enum weir_status load_round(struct pipeline *pipeline, struct weir_error 
         .is_last = weir_rows_bool(rows, 0, "is_last"),
         .model = weir_rows_text(rows, 0, "model"),
     };
+}
+
+enum weir_status orchestrator_pipeline_load(struct pipeline *pipeline, struct weir_error *err)
+{
+    enum weir_status status = read_rows(pipeline, err);
+    if (status != WEIR_OK)
+        return status;
+    const struct weir_asked *asked = pipeline->rows.asked;
+    const struct weir_rows *trigger = asked[ROW_TRIGGER].rows;
+    pipeline->newest = (struct trigger_row){0};
+    if (weir_rows_count(asked[ROW_PIPELINE].rows) == 0) {
+        return weir_fail(err, WEIR_NOT_FOUND, "pipeline %s is not recorded",
+                         pipeline->config->name);
+    }
+    take_pipeline(pipeline, asked[ROW_PIPELINE].rows);
+    take_datasets(pipeline, asked[ROW_DATASETS].rows);
+    if (weir_rows_count(trigger) > 0)
+        orchestrator_pipeline_take_trigger(trigger, &pipeline->newest);
+    take_round(asked[ROW_ROUND].rows, &pipeline->newest.round);
     return WEIR_OK;
+}
+
+const char *orchestrator_pipeline_newest_model(const struct pipeline *pipeline)
+{
+    const struct weir_rows *rows = pipeline->rows.asked[ROW_MODEL].rows;
+    return weir_rows_count(rows) > 0 ? weir_rows_text(rows, 0, "id") : NULL;
 }
 
 enum weir_status orchestrator_pipeline_drop_rounds(const struct pipeline *pipeline,
@@ -118,22 +182,6 @@ json_t *orchestrator_pipeline_round_json(const struct pipeline *pipeline, uint64
     return epochs == 0 ? json_object()
                        : JSON_FIELDS(JSON_NUMBER("round", pipeline->newest.round.number + 1),
                                      JSON_NUMBER("epochs", epochs));
-}
-
-enum weir_status orchestrator_pipeline_load_newest(struct pipeline *pipeline,
-                                                   struct weir_error *err)
-{
-    struct weir_rows *rows = NULL;
-    enum weir_status status =
-        DB_RUN(pipeline->context->db, Q_trigger_under_way, &rows, err, DB_I64(pipeline->id));
-    if (status != WEIR_OK)
-        return status;
-    weir_rows_free(pipeline->newest.rows);
-    weir_rows_free(pipeline->newest.round.rows);
-    pipeline->newest = (struct trigger_row){.rows = rows};
-    if (weir_rows_count(rows) > 0)
-        orchestrator_pipeline_take_trigger(rows, &pipeline->newest);
-    return load_round(pipeline, err);
 }
 
 enum weir_status orchestrator_pipeline_open_trigger(const struct pipeline *pipeline,

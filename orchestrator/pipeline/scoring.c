@@ -90,7 +90,7 @@ static void on_run(void *owner, const struct run_result *run, const struct weir_
 static enum weir_status start_run(struct pipeline *pipeline, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) wanted = NULL;
-    enum weir_status status = orchestrator_pipeline_load_newest(pipeline, err);
+    enum weir_status status = orchestrator_pipeline_load(pipeline, err);
     if (status == WEIR_OK)
         status = load_wanted(pipeline, &wanted, err);
     if (status != WEIR_OK)

@@ -138,44 +138,30 @@ static void on_selected(void *owner, const struct weir_reply *reply, const struc
 
 /* The model that scores: the one that this trigger began with, as long as it is there; else the newest. After a round
  * of training, the one that came of it. */
-static enum weir_status find_scorer(const struct pipeline *pipeline, struct msg_select *select,
-                                    struct weir_rows **ret_rows, struct weir_error *err)
+static void find_scorer(const struct pipeline *pipeline, struct msg_select *select)
 {
-    struct weir_db *db = pipeline->context->db;
     const struct trigger_round *round = &pipeline->newest.round;
-    if (round->number > 0) {
+    const struct weir_rows *scorer = pipeline->rows.asked[ROW_SCORER].rows;
+    const char *newest = orchestrator_pipeline_newest_model(pipeline);
+    select->pinned = round->number > 0 || weir_rows_count(scorer) > 0;
+    if (round->number > 0)
         select->model = round->model;
-        select->pinned = true;
-        return WEIR_OK;
-    }
-    enum weir_status status = DB_RUN(db, Q_score_model, ret_rows, err, DB_I64(pipeline->id),
-                                     DB_I64(pipeline->newest.number));
-    select->pinned = status == WEIR_OK && weir_rows_count(*ret_rows) > 0;
-    if (status == WEIR_OK && !select->pinned) {
-        weir_rows_free(*ret_rows);
-        *ret_rows = NULL;
-        status = DB_RUN(db, Q_model_newest, ret_rows, err, DB_I64(pipeline->id));
-    }
-    if (status == WEIR_OK && weir_rows_count(*ret_rows) > 0)
-        select->model = weir_rows_text(*ret_rows, 0, "id");
-    return status;
+    else if (select->pinned)
+        select->model = weir_rows_text(scorer, 0, "id");
+    else if (newest != NULL)
+        select->model = newest;
 }
 
 /* Models that have learnt for this trigger from what is held out. */
-static enum weir_status find_holdouts(const struct pipeline *pipeline, struct msg_select *select,
-                                      const char **names, struct weir_rows **ret_rows,
-                                      struct weir_error *err)
+static void find_holdouts(const struct pipeline *pipeline, struct msg_select *select,
+                          const char *names[HOLDOUT_MODELS_MAX])
 {
-    enum weir_status status = DB_RUN(pipeline->context->db, Q_holdout_models, ret_rows, err,
-                                     DB_I64(pipeline->id), DB_I64(pipeline->newest.number));
-    if (status != WEIR_OK)
-        return status;
-    size_t count = weir_rows_count(*ret_rows);
+    const struct weir_rows *rows = pipeline->rows.asked[ROW_HOLDOUTS].rows;
+    size_t count = weir_rows_count(rows);
     count = count < HOLDOUT_MODELS_MAX ? count : HOLDOUT_MODELS_MAX;
     for (size_t i = 0; i < count; i++)
-        names[i] = weir_rows_text(*ret_rows, i, "model");
+        names[i] = weir_rows_text(rows, i, "model");
     select->holdouts = (struct weir_strs){names, count};
-    return WEIR_OK;
 }
 
 /* Fills in the end of the trigger: per dataset, and as time and id. */
@@ -198,22 +184,16 @@ static void fill_end(const struct pipeline *pipeline, const struct trigger_row *
 void orchestrator_pipeline_select(struct pipeline *pipeline)
 {
     struct weir_error err;
-    WEIR_AUTO(weir_rows) scorer = NULL;
-    WEIR_AUTO(weir_rows) holdouts = NULL;
     const char *names[HOLDOUT_MODELS_MAX];
     uint64_t positions[ORCHESTRATOR_DATASETS_MAX] = {0};
     struct msg_select select = {.model = ""};
     enum weir_status status = orchestrator_pipeline_load(pipeline, &err);
-    if (status == WEIR_OK)
-        status = orchestrator_pipeline_load_newest(pipeline, &err);
-    if (status == WEIR_OK)
-        status = find_scorer(pipeline, &select, &scorer, &err);
-    if (status == WEIR_OK)
-        status = find_holdouts(pipeline, &select, names, &holdouts, &err);
     if (status != WEIR_OK) {
         orchestrator_pipeline_trouble(pipeline, status, &err);
         return;
     }
+    find_scorer(pipeline, &select);
+    find_holdouts(pipeline, &select, names);
     fill_end(pipeline, &pipeline->newest, positions, &select);
     weir_rpc_call(pipeline->context->selector, MSG_select, &select, ORCHESTRATOR_REQUEST_MS,
                   on_selected, pipeline);

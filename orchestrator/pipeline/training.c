@@ -127,38 +127,22 @@ char *orchestrator_run_hollow_reason(const struct run_result *run)
 
 /* ---- the run ---- */
 
-/* The model to start from, or NULL: initial weights. A later round goes on from the one before. */
-static enum weir_status find_base(const struct pipeline *pipeline, char **ret_base,
-                                  struct weir_error *err)
+/* The model to start from, or NULL: initial weights. A later round goes on from the one before. Borrowed. */
+static const char *find_base(const struct pipeline *pipeline)
 {
     const char *start_from = pipeline->config->start_from;
-    *ret_base = NULL;
-    if (pipeline->newest.round.number > 0) {
-        *ret_base = weir_strdup(pipeline->newest.round.model);
-        return WEIR_OK;
-    }
+    if (pipeline->newest.round.number > 0)
+        return pipeline->newest.round.model;
     if (strcmp(start_from, "scratch") == 0)
-        return WEIR_OK;
-    if (strcmp(start_from, "previous") != 0) {
-        *ret_base = weir_strdup(start_from);
-        return WEIR_OK;
-    }
-    WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status =
-        DB_RUN(pipeline->context->db, Q_model_newest, &rows, err, DB_I64(pipeline->id));
-    if (status == WEIR_OK && weir_rows_count(rows) > 0)
-        *ret_base = weir_strdup(weir_rows_text(rows, 0, "id"));
-    return status;
+        return NULL;
+    return strcmp(start_from, "previous") == 0 ? orchestrator_pipeline_newest_model(pipeline)
+                                               : start_from;
 }
 
 enum weir_status orchestrator_pipeline_run_newest(struct pipeline *pipeline, run_done_fn *done,
                                                   struct weir_error *err)
 {
-    enum weir_status status = orchestrator_pipeline_load_newest(pipeline, err);
-    if (status != WEIR_OK)
-        return status;
-    WEIR_AUTO_FREE char *base = NULL;
-    status = find_base(pipeline, &base, err);
+    enum weir_status status = orchestrator_pipeline_load(pipeline, err);
     if (status != WEIR_OK)
         return status;
     const struct trigger_round *round = &pipeline->newest.round;
@@ -174,7 +158,7 @@ enum weir_status orchestrator_pipeline_run_newest(struct pipeline *pipeline, run
         .epochs_before = round->epochs_before,
         .epochs_in_all = round->epochs > 0 ? pipeline->config->epochs : 0,
         .seed = orchestrator_round_seed(pipeline->config->seed, round->number),
-        .base_model = base,
+        .base_model = find_base(pipeline),
     };
     return orchestrator_run_start(pipeline->all->runs, &wanted, done, pipeline, err);
 }
