@@ -346,7 +346,8 @@ static const struct cli_command COMMANDS[] = {
      .example = "weir comparison remove quickstart",
      .topic = "comparison_remove", .arguments = cli_arguments_comparison, .render = cli_render_comparison_removed},
     {.words = "comparison", .operands = "[NAME]", .operands_max = 1,
-     .summary = "what came of a comparison (default: the newest): quality and cost of each policy",
+     .summary = "what came of a comparison (default: the newest): quality and cost of each policy, and quality by "
+                "window, as a heat map in a terminal",
      .example = "weir comparison quickstart --cells",
      .options = COMPARISON_OPTIONS, .topic = "comparison", .arguments = cli_arguments_comparison,
      .follow = cli_follow_comparison, .render = cli_render_comparison},
@@ -415,8 +416,8 @@ static const struct cli_command COMMANDS[] = {
      .options = PUSH_OPTIONS, .answer = cli_answer_push, .render = cli_render_push,
      .exit_code = cli_exit_of_push},
     {.words = "report", .operands = "[PIPELINE… | COMPARISON]", .operands_max = REPORTED_MAX,
-     .summary = "a row per trigger: why, what was selected, how training went, how good it is, cost; or as a page with "
-                "pictures",
+     .summary = "a row per trigger: why, what was selected, how training went, how good it is, cost; checks and "
+                "quality over data time, in a terminal as small pictures; or all of it as a page",
      .example = "weir report quickstart -o report.html",
      .options = REPORT_OPTIONS, .topic = "report", .arguments = cli_arguments_report,
      .answer = cli_answer_report, .by_itself = cli_reports_to_file, .render = cli_render_report},

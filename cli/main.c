@@ -1,12 +1,12 @@
 /* weir: what a person types. Finds the command in the table, gets its answer, shows it. */
 #include "cli/commands.h"
 #include "cli/platform.h"
+#include "cli/terminal.h"
 #include "core/base/dumps.h"
 #include "core/base/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 static int complain(const struct weir_error *err, int code)
 {
@@ -80,8 +80,7 @@ static void show_json(const json_t *answer)
 static void show_page(const struct cli_command *command, const json_t *answer, FILE *to)
 {
     WEIR_AUTO_BUF out = {0};
-    struct cli_page page = {.out = &out,
-                            .colour = isatty(fileno(to)) && getenv("NO_COLOR") == NULL};
+    struct cli_page page = cli_terminal_page(fileno(to), &out);
     command->render(answer, &page);
     (void)fwrite(out.at, 1, out.size, to);
 }

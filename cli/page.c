@@ -75,12 +75,52 @@ void cli_put_duration(struct weir_buf *out, double seconds)
 
 /* ---- lines ---- */
 
-/* A terminal obeys control characters; a table breaks at a line feed. */
+size_t cli_width_of(const char *text)
+{
+    size_t width = 0;
+    for (; *text != '\0'; text++)
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    return width;
+}
+
+/* Returns the bytes at the text's beginning that a terminal would obey, and not show: control characters (C0, C1), and
+ * those that turn the direction of what follows (U+202A to U+202E, U+2066 to U+2069). */
+static size_t obeyed(const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    if (at[0] < ' ' || at[0] == 0x7f)
+        return 1;
+    if (at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0)
+        return 2;
+    bool turns = at[0] == 0xe2 && ((at[1] == 0x80 && at[2] >= 0xaa && at[2] <= 0xae) ||
+                                   (at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9));
+    return turns ? 3 : 0;
+}
+
+/* Puts blanks in the place of what a terminal obeys; a table breaks at a line feed. */
 static void clean(char *text)
 {
-    for (; *text != '\0'; text++)
-        if ((unsigned char)*text < ' ' || *text == 0x7f)
-            *text = ' ';
+    while (*text != '\0') {
+        size_t size = obeyed(text);
+        memset(text, ' ', size);
+        text += size == 0 ? 1 : size;
+    }
+}
+
+size_t cli_put_cut(struct cli_page *page, const char *text, size_t columns)
+{
+    WEIR_AUTO_FREE char *cleaned = weir_strdup(text);
+    clean(cleaned);
+    size_t width = cli_width_of(cleaned), kept = width <= columns ? width : columns - 1;
+    size_t size = 0;
+    for (size_t i = 0; i < kept; i++)
+        do
+            size++;
+        while (((unsigned char)cleaned[size] & 0xc0) == 0x80);
+    weir_buf_append(page->out, cleaned, size);
+    if (width > columns)
+        weir_buf_append_text(page->out, page->blocks ? "…" : "~");
+    return width <= columns ? width : columns;
 }
 
 WEIR_PRINTF(1, 0) static char *clean_text(const char *format, va_list arguments)
@@ -192,21 +232,12 @@ static char *cell_of(const json_t *object, const struct cli_column *column)
     return cell;
 }
 
-/* Characters, not bytes. */
-static size_t width_of(const char *text)
-{
-    size_t width = 0;
-    for (; *text != '\0'; text++)
-        width += ((unsigned char)*text & 0xc0) != 0x80;
-    return width;
-}
-
 static void show_row(const struct cli_column *columns, size_t count, const size_t *widths,
                      char *const *cells, struct weir_buf *out)
 {
     for (size_t i = 0; i < count; i++) {
         const char *text = cells == NULL ? columns[i].title : cells[i];
-        int blanks = (int)(widths[i] - width_of(text));
+        int blanks = (int)(widths[i] - cli_width_of(text));
         bool right = columns[i].kind >= CLI_NUMBER;
         weir_buf_printf(out, "%*s%s%*s", i > 0 ? GAP : 0, "", right ? "" : text, blanks, "");
         weir_buf_append_text(out, right ? text : "");
@@ -224,10 +255,10 @@ void cli_show_table(struct cli_page *page, const json_t *rows, const struct cli_
         return;
     char **cells = weir_calloc(row_count * count, sizeof(*cells));
     for (size_t i = 0; i < count; i++) {
-        widths[i] = width_of(columns[i].title);
+        widths[i] = cli_width_of(columns[i].title);
         for (size_t row = 0; row < row_count; row++) {
             char *cell = cell_of(json_array_get(rows, row), &columns[i]);
-            size_t width = width_of(cell);
+            size_t width = cli_width_of(cell);
             widths[i] = width > widths[i] ? width : widths[i];
             cells[row * count + i] = cell;
         }

@@ -11,7 +11,9 @@
 
 struct cli_page {
     struct weir_buf *out;
-    bool colour; /* titles in bold */
+    bool colour;  /* titles in bold */
+    bool blocks;  /* pictures of block characters; else digits */
+    size_t width; /* columns that a picture may take; 0: 80 */
 };
 
 /* ---- values, as text appended to a buffer ---- */
@@ -55,6 +57,11 @@ void cli_show_table(struct cli_page *page, const json_t *rows, const struct cli_
                     size_t count);
 
 /* ---- lines ---- */
+
+/* Characters, not bytes. */
+size_t cli_width_of(const char *text);
+/* Writes a text cleaned like a cell, of which at most so many characters are kept; returns how many these are. */
+size_t cli_put_cut(struct cli_page *page, const char *text, size_t columns);
 
 /* A line of its own, cleaned like a cell. */
 void cli_line(struct cli_page *page, const char *format, ...) WEIR_PRINTF(2, 3);

@@ -1,5 +1,6 @@
 /* weir compare, comparisons, comparison, comparison remove. */
 #include "cli/answer.h"
+#include "cli/plots.h"
 #include "cli/render.h"
 
 #include <stdlib.h>
@@ -150,6 +151,7 @@ void cli_render_comparison(const json_t *answer, struct cli_page *page)
     show_state(answer, page);
     show_policies(answer, page);
     show_judge(answer, page);
+    cli_plot_policies(page, answer);
     show_failed(answer, page);
     if (cli_flag(answer, "shows_cells"))
         show_cells(answer, page);

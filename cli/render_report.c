@@ -1,5 +1,6 @@
 /* weir report, weir predict: what came out of a pipeline, and what a model says. */
 #include "cli/answer.h"
+#include "cli/plots.h"
 #include "cli/render.h"
 
 #include <string.h>
@@ -50,6 +51,14 @@ static void gather_metrics(const json_t *triggers, struct metrics *metrics)
 static const char *title_of(const char *metric)
 {
     return strcmp(metric, "roc_auc") == 0 ? "ROC-AUC" : metric;
+}
+
+/* A slice is called by its name alone: the metric stands before it. */
+static struct cli_measured measured(const struct metrics *metrics, size_t index)
+{
+    const char *name = metrics->names[index], *slice = strchr(name, '[');
+    return (struct cli_measured){metrics->evaluation, name,
+                                 index > 0 && slice != NULL ? slice : title_of(name)};
 }
 
 /* True: it begins before the model's newest sample. RFC 3339 times in UTC sort as texts. */
@@ -237,7 +246,23 @@ static void show_checks(const json_t *checks, struct cli_page *page)
     if (count > 0)
         cli_line(page, "newest checks of the trigger policy:");
     cli_show_table(page, newest, COLUMNS, WEIR_COUNT(COLUMNS));
+    cli_plot_checks(page, checks);
     json_decref(newest);
+}
+
+/* Shows the first metric by model and window, and how all of them went over data time. */
+static void show_quality(const json_t *triggers, const struct metrics *metrics,
+                         struct cli_page *page)
+{
+    if (metrics->count == 0)
+        return;
+    const struct cli_measured first = measured(metrics, 0);
+    cli_plot_models(page, triggers, &first);
+    cli_line(page, "the model in use, over data time:");
+    for (size_t i = 0; i < metrics->count; i++) {
+        const struct cli_measured of = measured(metrics, i);
+        cli_plot_in_use(page, triggers, &of);
+    }
 }
 
 /* The samples that a training could not read, as far as they are listed, and how many more there were. */
@@ -287,6 +312,7 @@ void cli_render_report(const json_t *answer, struct cli_page *page)
         show_failures(json_array_get(triggers, i), page);
     show_details(triggers, page);
     show_checks(json_object_get(answer, "checks"), page);
+    show_quality(triggers, &metrics, page);
 }
 
 /* ---- predict ---- */

@@ -1,15 +1,19 @@
 """weir report -o: a page that holds what the topics answer; and, in a browser, pictures that show the page's numbers."""
 
+import contextlib
+import fcntl
 import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
+import termios
 from html.parser import HTMLParser
 
 from compare_test import write_grid
-from weirlab import DEADLINE_S, SKIPPED, Lab, served
+from weirlab import DEADLINE_S, SKIPPED, Lab, child, served
 
 WIDTHS = (360, 900, 1600)
 
@@ -53,6 +57,43 @@ def served_test_a_name_of_nothing_is_said(lab):
     assert done.returncode != 0 and "nobody: no pipeline and no comparison" in done.stderr and not file.exists(), done
     done = lab.ask("report", "one", "two")
     assert done.returncode == 2 and "-o FILE.html" in done.stderr, done
+
+
+# ---- in a terminal ----
+
+BLOCKS = set("▁▂▃▄▅▆▇█")
+
+
+def in_a_terminal(lab, columns, *words, **environment):
+    """What a command writes to a terminal that is so wide."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "LANG", "LC_CTYPE")}
+    leader, follower = os.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    started = child.start(lab.command(*words), stdout=follower, env=kept | {"TERM": "xterm", "LC_ALL": "C.UTF-8"} | environment)
+    os.close(follower)
+    said = b""
+    with contextlib.suppress(OSError):  # EIO: nobody holds its other end any more
+        while True:
+            said += os.read(leader, 65536)
+    os.close(leader)
+    assert started.wait(DEADLINE_S) == 0, said
+    return said.decode().replace("\r\n", "\n")
+
+
+def served_test_a_terminal_gets_pictures_as_wide_as_it_is(lab):
+    for columns in (30, 100):
+        drawn = [line for line in in_a_terminal(lab, columns, "report").splitlines() if BLOCKS & set(line)]
+        assert drawn and max(map(len, drawn)) <= columns, (columns, drawn)
+    assert "\x1b[1m" in in_a_terminal(lab, 100, "report")
+    assert "\x1b" not in in_a_terminal(lab, 100, "report", NO_COLOR="1")
+
+
+def served_test_what_can_draw_no_blocks_gets_the_same_facts_in_digits(lab):
+    plain = lab.weir("report")
+    assert "newest" in plain and not BLOCKS & set(plain) and "\x1b" not in plain, plain
+    assert in_a_terminal(lab, 80, "report", TERM="dumb") == plain
+    assert in_a_terminal(lab, 80, "report", LC_ALL="C", NO_COLOR="1") == plain
+    assert in_a_terminal(lab, 80, "report", "--json") == lab.weir("report", "--json")
 
 
 # ---- in a browser ----

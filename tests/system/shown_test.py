@@ -1,5 +1,5 @@
 """What README and the guides show as printed is printed: each situation is made, and the block of the page is looked for in what the
-programs say, numbers apart (… stands for anything). No block is left out, whether between fences or indented: one that is neither
+programs say, numbers and the blocks of pictures apart (… stands for anything). No block is left out, whether between fences or indented: one that is neither
 shown here, nor of commands, nor a drawing fails. So does a message in running text that no program has."""
 
 import json
@@ -13,6 +13,7 @@ import import_modyn_test
 import init_test
 import plan_test
 import refused_test
+import report_test
 import why_test
 from weirlab import DEADLINE_S, PIPELINE, Lab, await_sums, binaries, child, everyone_may_enter, free_ports, run_tests, served
 
@@ -81,9 +82,10 @@ def one_line(text):
 
 
 def expected(block):
-    """What a block says, as an expression: blanks and numbers apart."""
-    parts = re.split(r"(…|\.\.\.|\d[\d.,]*)", one_line(block))
-    return "".join(".*" if part in ("…", "...") else r"\d[\d.,]*" if part[:1].isdigit() else re.escape(part) for part in parts)
+    """What a block says, as an expression: blanks, numbers and the blocks of pictures apart."""
+    parts = re.split(r"(…|\.\.\.|\d[\d.,]*|[▁-█]+)", one_line(block))
+    return "".join(".*" if part in ("…", "...") else r"\d[\d.,]*" if part[:1].isdigit() else "[▁-█ ]+" if "▁" <= part[:1] <= "█"
+                   else re.escape(part) for part in parts)
 
 
 def check(page, beginning, said):
@@ -209,6 +211,7 @@ def test_why_triggers_fire_and_do_not():
     fired = why_test.fired_by_the_change(lab)["reason"]
     check("when-to-train.md", "drift of features:", fired)
     check("when-to-train.md", "$ weir status", lab.weir("status"))
+    check("read-a-report.md", "$ weir report weather", report_test.in_a_terminal(lab, 80, "report"))
     lab.remove()
     lab = why_test.detecting_lab()
     check("when-to-train.md", "the model's mistakes", why_test.fired_by_the_change(lab)["reason"])
