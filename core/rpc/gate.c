@@ -44,9 +44,8 @@ struct question {
 struct verdict {
     const char *status, *text, *user;
 };
-/* Another time: the far end is to try again, without a word, as the list is yet to come. */
-static const struct verdict LATER = {"300", "later", ""}, DENIED = {"400", "unknown key", ""},
-                            AS_BEFORE = {"200", "", ""}, BROKEN = {"500", "no question", ""};
+static const struct verdict DENIED = {"400", "unknown key", ""}, AS_BEFORE = {"200", "", ""},
+                            BROKEN = {"500", "no question", ""};
 
 static bool receive(void *socket, struct question *ret_question)
 {
@@ -87,8 +86,6 @@ static struct verdict judge(const struct weir_gate *gate, const struct question 
     if (question->frame[DOMAIN].size == 0)
         return AS_BEFORE;
     (void)zmq_z85_encode(public, (const uint8_t *)question->frame[CREDENTIALS].text, KEY_BYTES);
-    if (gate->keyring->number == 0)
-        return LATER;
     if (!says(question, DOMAIN, WEIR_KEYS_DOMAIN) ||
         weir_keyring_find(gate->keyring, public) == NULL)
         return DENIED;
@@ -142,9 +139,13 @@ enum weir_status weir_gate_open(struct weir_loop *loop, const struct weir_keyrin
     struct weir_gate *gate = weir_calloc(1, sizeof(*gate));
     *gate = (struct weir_gate){
         .loop = loop, .socket = socket, .keyring = keyring, .denied = denied, .owner = owner};
-    weir_loop_watch_socket(loop, socket, on_questions, gate);
     *ret_gate = gate;
     return WEIR_OK;
+}
+
+void weir_gate_begin(struct weir_gate *gate)
+{
+    weir_loop_watch_socket(gate->loop, gate->socket, on_questions, gate);
 }
 
 void weir_gate_close(struct weir_gate *gate)

@@ -12,10 +12,13 @@ struct weir_gate;
 /* A key that was turned away, and where it came from. */
 typedef void weir_gate_denied_fn(void *owner, const char *public, const char *address);
 
-/* `keyring` is borrowed. EXISTS when the context has one already. */
+/* `keyring` is borrowed. Handshakes wait until weir_gate_begin(). EXISTS when the context has one already. */
 enum weir_status weir_gate_open(struct weir_loop *loop, const struct weir_keyring *keyring,
                                 weir_gate_denied_fn *denied, void *owner,
                                 struct weir_gate **ret_gate, struct weir_error *err) WEIR_MUST_USE;
+/* The keyring is set: from now on handshakes are decided. Thousands may wait after a restart: each would cost as much
+ * again if it was turned away until then. */
+void weir_gate_begin(struct weir_gate *gate);
 /* After the servers are closed; NULL is fine. */
 void weir_gate_close(struct weir_gate *gate);
 

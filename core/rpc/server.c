@@ -510,13 +510,21 @@ static void on_denied(void *owner, const char *public, const char *address)
         note_refusal(listener, &refusal);
 }
 
+static enum weir_status open_gate(struct weir_rpc_server *server, struct weir_error *err)
+{
+    enum weir_status status =
+        weir_gate_open(server->loop, &server->keyring, on_denied, server, &server->gate, err);
+    if (status == WEIR_OK && server->keyring.number > 0)
+        weir_gate_begin(server->gate);
+    return status;
+}
+
 enum weir_status weir_rpc_listen_keyed(struct weir_rpc_server *server,
                                        const struct weir_rpc_door *door, struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
     if (server->gate == NULL) /* before anybody can connect */
-        status =
-            weir_gate_open(server->loop, &server->keyring, on_denied, server, &server->gate, err);
+        status = open_gate(server, err);
     weir_inflow_expect_keys();
     return status == WEIR_OK ? add_listener(server, door, 0, err) : status;
 }
@@ -526,7 +534,11 @@ enum weir_status weir_rpc_set_keys(struct weir_rpc_server *server, const struct 
 {
     uint64_t number = server->keyring.number;
     enum weir_status status = weir_keyring_set(&server->keyring, keys, err);
-    if (server->gate != NULL && server->keyring.number != number)
+    if (server->gate == NULL || server->keyring.number == number)
+        return status;
+    if (number == 0) /* nobody has been let in yet */
+        weir_gate_begin(server->gate);
+    else
         weir_guests_keep_to(&server->guests, &server->keyring);
     return status;
 }

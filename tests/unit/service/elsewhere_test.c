@@ -238,6 +238,102 @@ static void the_pair_is_the_owners_alone_and_outlives_the_process(void **state)
     assert_int_equal(command(lab, lab->anna, ANSWER_MS), WEIR_OK);
 }
 
+/* ---- many with keys ---- */
+
+enum { MANY = 200 };
+
+struct many {
+    struct lab *lab;
+    struct weir_pair pair[MANY];
+    struct weir_rpc_peer *peer[MANY];
+    size_t answered, denied, others;
+};
+
+static void on_told(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct many *many = owner;
+    if (reply != NULL)
+        many->answered++;
+    else if (err->status == WEIR_DENIED)
+        many->denied++;
+    else
+        many->others++;
+}
+
+/* All ask at once. */
+static void ask_all(struct many *many)
+{
+    const struct msg_command ask = {.topic = "t", .arguments = "{}"};
+    many->answered = many->denied = many->others = 0;
+    for (size_t i = 0; i < MANY; i++)
+        weir_rpc_call(many->peer[i], MSG_command, &ask, ANSWER_MS, on_told, many);
+}
+
+static void await_all(struct many *many)
+{
+    while (many->answered + many->denied + many->others < MANY)
+        weir_loop_step(many->lab->loop, SHORT_MS);
+}
+
+/* Lets in all from the `first` on. */
+static void let_many_in(struct many *many, uint64_t number, size_t first)
+{
+    struct lab *lab = many->lab;
+    const char *publics[MANY], *names[MANY], *tenants[MANY];
+    uint32_t roles[MANY];
+    size_t count = MANY - first;
+    for (size_t i = 0; i < count; i++) {
+        publics[i] = many->pair[first + i].public;
+        names[i] = "worker";
+        tenants[i] = "";
+        roles[i] = WEIR_ROLE_OPERATOR;
+    }
+    const struct msg_keys_set keys = {
+        number, {publics, count}, {names, count}, {roles, count}, {tenants, count}};
+    struct msg_keys_noted noted = {0};
+    assert_int_equal(weir_rpc_request(lab->local, MSG_keys_set, &keys, ANSWER_MS, MSG_keys_noted,
+                                      lab->arena, &noted, &lab->err),
+                     WEIR_OK);
+}
+
+static struct rlimit raise_descriptors(void)
+{
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    limit.rlim_cur = limit.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    return limit;
+}
+
+static void everybody_comes_back_after_a_restart_but_who_was_revoked_meanwhile(void **state)
+{
+    struct lab *lab = *state;
+    WEIR_AUTO_FREE struct many *many = weir_calloc(1, sizeof(*many));
+    WEIR_AUTO_FREE char *endpoint = weir_strndup(lab->address, strcspn(lab->address, "#"));
+    (void)raise_descriptors();
+    many->lab = lab;
+    for (size_t i = 0; i < MANY; i++) {
+        assert_int_equal(weir_pair_draw(&many->pair[i], &lab->err), WEIR_OK);
+        assert_int_equal(weir_rpc_connect_as(lab->loop, lab->address, &many->pair[i], NULL, NULL,
+                                             &many->peer[i], &lab->err),
+                         WEIR_OK);
+    }
+    let_many_in(many, 1, 0);
+    ask_all(many);
+    await_all(many);
+    assert_int_equal(many->answered, MANY);
+    assert_int_equal(kill(lab->pid, SIGKILL), 0);
+    assert_int_equal(waitpid(lab->pid, NULL, 0), lab->pid);
+    ask_all(many);
+    start(lab, endpoint);
+    let_many_in(many, 2, 1);
+    await_all(many);
+    assert_int_equal(many->answered, MANY - 1);
+    assert_int_equal(many->denied, 1);
+    for (size_t i = 0; i < MANY; i++)
+        weir_rpc_peer_close(many->peer[i]);
+}
+
 /* ---- strangers ---- */
 
 static int enter(const struct lab *lab)
@@ -279,11 +375,7 @@ static void half_open_connections_cost_little_and_disturb_nobody(void **state)
 {
     enum { SPARE = 200, COST_KB = 16 };
     struct lab *lab = *state;
-    struct rlimit limit;
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
-    rlim_t soft = limit.rlim_cur;
-    limit.rlim_cur = limit.rlim_max;
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    struct rlimit limit = raise_descriptors();
     size_t most = (size_t)(limit.rlim_max < 10000 + SPARE ? limit.rlim_max - SPARE : 10000);
     int *held = weir_calloc(most, sizeof(*held));
     let_in(lab, 1, WEIR_ROLE_OPERATOR, 0);
@@ -300,8 +392,6 @@ static void half_open_connections_cost_little_and_disturb_nobody(void **state)
     for (size_t i = 0; i < count; i++)
         close(held[i]);
     free(held);
-    limit.rlim_cur = soft;
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
     assert_int_equal(command(lab, lab->anna, ANSWER_MS), WEIR_OK);
 }
 
@@ -369,6 +459,7 @@ int main(void)
         ELSEWHERE(nobody_is_let_in_before_there_are_keys_and_whoever_has_one_then),
         ELSEWHERE(a_key_without_the_role_and_one_that_is_revoked_are_refused_in_words),
         ELSEWHERE(the_pair_is_the_owners_alone_and_outlives_the_process),
+        ELSEWHERE(everybody_comes_back_after_a_restart_but_who_was_revoked_meanwhile),
         ELSEWHERE(half_open_connections_cost_little_and_disturb_nobody),
         ELSEWHERE(a_handshake_that_is_too_long_is_cut),
         ELSEWHERE(a_flood_under_a_key_is_bounded_and_disturbs_nobody),
