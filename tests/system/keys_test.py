@@ -23,6 +23,15 @@ preprocess:
   batch: {samples: 8}
 training: {model: linear, loss: logistic}
 """
+GRID = """\
+comparison: mine
+base: base.yaml
+axes:
+  trigger:
+    once:  {policy: amount, samples: 10}
+    often: {policy: amount, samples: 5}
+judge: {evaluation: next_month, metric: accuracy}
+"""
 SECRET = re.compile(r'secret: "(.*)"')
 PUBLIC = re.compile(r'public: "(.*)"')
 
@@ -149,6 +158,24 @@ def test_a_tenant_sees_and_orders_its_own_pipelines_alone():
         assert "dataset notes is not tenant blue's" in lab.refused("ben", "submit", other)
         assert "about the whole platform" in lab.refused("rosa", "workers")
         assert lab.told("rosa", "pause", "red")["pipeline"] == "red"
+
+
+def test_a_tenant_compares_with_pipelines_of_its_own():
+    with elsewhere() as lab:
+        lab.new("submitter", "rosa", "--tenant", "red")
+        lab.new("submitter", "ben", "--tenant", "blue")
+        grid = lab.folder / "grid.yaml"
+        grid.write_text(GRID)
+        (lab.folder / "base.yaml").write_text(lab.pipeline.read_text().replace("mode: live", "mode: replay"))
+        answer = lab.told("rosa", "compare", grid)
+        assert answer["state"] == "done" and answer["progress"]["done"] == 2, answer["progress"]
+        pipelines = sorted(cell["pipeline"] for cell in answer["cells"])
+        for name, seen in (("rosa", pipelines), ("ben", [])):
+            assert sorted(one["pipeline"] for one in lab.told(name, "list")["pipelines"]) == seen, name
+        assert [one["comparison"] for one in lab.told("rosa", "comparisons")["comparisons"]] == ["mine"]
+        assert lab.told("ben", "comparisons")["comparisons"] == []
+        for words in (("comparison", "mine"), ("comparison", "remove", "mine")):
+            assert "there is none" in lab.refused("ben", *words), words
 
 
 def test_a_tenant_pushes_to_its_own_datasets_alone():

@@ -10,6 +10,16 @@ from client_package import build_with_cmake, install, write_program
 from weirlab import PIPELINE, Lab, Run, TrainerHunt, assert_clean_audits, everyone_may_enter, outcome, run_tests, served
 
 OURS = re.sub(r"training: .*?\n.*?\n", "training: {{program: loop, options: {{rate: 0.2}}, epochs: {epochs}, seed: 1}}\n", PIPELINE)
+GRID = """\
+comparison: loops
+base: lab.yaml
+axes:
+  training:
+    slow:  {options: {rate: 0.02}}
+    fast:  {options: {rate: 0.2}}
+    ours:  {model: text_bag, loss: logistic, epochs: 1}
+judge: {evaluation: next_month, metric: roc_auc}
+"""
 MODES = "modes: [train, evaluate, predict]"
 
 
@@ -33,6 +43,16 @@ def declare(lab, command, more):
     system = lab.folder / "system.yaml"
     system.write_text(f"programs: {{loop: {{command: [{command}], {more}}}}}\n")
     return system
+
+
+def assert_cells_are_of_programs_and_of_built_in_models(lab):
+    grid = lab.folder / "grid.yaml"
+    grid.write_text(GRID)
+    answer = json.loads(lab.weir("compare", str(grid), "--json"))
+    assert answer["state"] == "done" and {cell["cell"] for cell in answer["cells"]} == {"slow", "fast", "ours"}, answer
+    assert all(0.5 < cell["quality"]["value"] <= 1 for cell in answer["cells"]), answer["cells"]
+    assert len({cell["model_digest"] for cell in answer["cells"]}) == 3, "options and models make a difference"
+    assert all(cell["cpu_s"] > 0 and cell["triggers"] == 2 for cell in answer["cells"]), answer["cells"]
 
 
 def test_a_program_trains_evaluates_predicts_and_is_replaced():
@@ -59,6 +79,7 @@ def test_a_program_trains_evaluates_predicts_and_is_replaced():
         stored = json.loads(lab.weir("predict", "--limit", "20", "--json"))["predictions"]
         assert [one["values"] for one in said] == [[float(f"{v:.9g}") for v in one["values"]] for one in stored], said
         erased = json.loads(lab.weir("erase", "request", "--subject", "person3@example.org", "--wait", "--json"))
+        assert_cells_are_of_programs_and_of_built_in_models(lab)
     assert erased["state"] == "FINISHED" and erased["models_replaced"], erased
     lab.remove()
 
