@@ -32,7 +32,7 @@ struct cfg_plugin {
 struct cfg_registry {
     const char *what;     /* kind of the plug-ins in messages: "trigger policy" */
     const char *key;      /* key of a section that names one: "policy" */
-    const char *expected; /* example of a section: "a mapping such as {policy: adwin}" */
+    const char *expected; /* example of a section: "a statistic such as {name: mmd}" */
     bool takes_name;      /* a name alone is a section too */
     const struct cfg_plugin *const *at;
     size_t count;

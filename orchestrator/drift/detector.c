@@ -22,7 +22,8 @@ static const struct cfg_plugin *const ALL[] = {
 const struct cfg_registry ORCHESTRATOR_DETECTORS = {
     .what = "detector",
     .key = "policy",
-    .expected = "a mapping such as {policy: adwin}",
+    .expected = "a detector such as adwin",
+    .takes_name = true,
     .at = ALL,
     .count = WEIR_COUNT(ALL),
 };

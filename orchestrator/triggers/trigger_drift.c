@@ -111,7 +111,7 @@ static enum weir_status init(void *state, const void *options, const struct weir
         status = orchestrator_judge_open(drift->options->statistics, drift->options->votes,
                                          drift->options->on == ON_LABELS &&
                                              drift->options->labels == LABELS_CLASSES,
-                                         "trigger.statistics", &drift->judge, err);
+                                         "trigger", &drift->judge, err);
     }
     return status;
 }

@@ -201,6 +201,14 @@ static void a_verdict_is_told_in_words(void **state)
         "ddm: error rate plus deviation 0.4357 > 0.3846 (lowest rate 0.1, warning at 0.2897, 13 values)");
 }
 
+static void a_name_alone_is_a_detector_with_its_defaults(void **state)
+{
+    (void)state;
+    WEIR_AUTO(weir_yaml) document = parse("kswin");
+    WEIR_AUTO(detector) detector = open_detector(document);
+    assert_string_equal(orchestrator_detector_kind(detector)->name, "kswin");
+}
+
 static void mistakes_name_their_place(void **state)
 {
     (void)state;
@@ -209,7 +217,8 @@ static void mistakes_name_their_place(void **state)
     } ROWS[] = {
         {"{policy: adwinn}",
          "t.yaml:1:10: detector.policy: unknown detector 'adwinn' (did you mean"},
-        {"adwin", "expected a mapping such as {policy: adwin}"},
+        {"adwinn", "t.yaml:1:1: detector: unknown detector 'adwinn' (did you mean"},
+        {"[adwin]", "expected a detector such as adwin"},
         {"{policy: kswin, window: 50, newest: 30}", "at least twice"},
         {"{policy: ddm, warnin: 1}", "did you mean 'warning'"},
     };
@@ -246,6 +255,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_short_saved_state_is_refused_and_forgetting_begins_anew),
         cmocka_unit_test(a_verdict_comes_with_what_was_compared),
         cmocka_unit_test(a_verdict_is_told_in_words),
+        cmocka_unit_test(a_name_alone_is_a_detector_with_its_defaults),
         cmocka_unit_test(mistakes_name_their_place),
     };
     if (argc > 1)

@@ -102,7 +102,7 @@ def detecting_lab(detectors="{policy: ddm}"):
 
 
 def test_detectors_say_what_they_compared():
-    lab = detecting_lab("{policy: ddm}, {policy: kswin}")
+    lab = detecting_lab("{policy: ddm}, kswin")
     fired = fired_by_the_change(lab)
     said = {row["detector"]: row for row in fired["decision"]["detectors"]}
     assert set(said) == {"ddm", "kswin"} and any(row["verdict"] == "change" for row in said.values()), fired
