@@ -13,6 +13,7 @@
 struct options {
     const char *runs;
     const char *scale;
+    const char *peer;
     bool json;
     bool help;
 };
@@ -21,6 +22,8 @@ static const struct weir_option OPTIONS[] = {
     {"runs", "N", "measured pairs per figure (7)", offsetof(struct options, runs)},
     {"scale", "F", "part of the data that the figures are stated for (1)",
      offsetof(struct options, scale)},
+    {"peer", "P", "figures against that product alone (all: against any)",
+     offsetof(struct options, peer)},
     {"json", NULL, "one JSON object per figure and line", offsetof(struct options, json)},
     {"help", NULL, "this text", offsetof(struct options, help)},
     WEIR_OPTION_END,
@@ -31,16 +34,16 @@ struct session {
     const struct bench *bench;
     size_t runs;
     double scale;
+    const char *peer; /* NULL: figures against anything */
     bool json;
     char **wanted; /* beginnings of names; none: all */
     int wanted_count;
 };
 
-/* Runs of one figure: rates, and the ratios of the pairs. */
+/* Rates of one figure. */
 struct samples {
     double ours[BENCH_RUNS_MAX];
     double theirs[BENCH_RUNS_MAX];
-    double ratio[BENCH_RUNS_MAX];
 };
 
 static int compare(const void *a, const void *b)
@@ -57,6 +60,16 @@ struct bench_spread bench_spread_of(double *values, size_t count)
         .min = values[0],
         .max = values[count - 1],
     };
+}
+
+struct bench_spread bench_ratio_of(const struct bench_pairs *pairs)
+{
+    double ratios[BENCH_RUNS_MAX];
+
+    weir_require(pairs->count > 0 && pairs->count <= BENCH_RUNS_MAX);
+    for (size_t i = 0; i < pairs->count; i++)
+        ratios[i] = pairs->ours[i] / pairs->theirs[i];
+    return bench_spread_of(ratios, pairs->count);
 }
 
 /* ---- measuring ---- */
@@ -95,7 +108,6 @@ static enum weir_status measure(const struct bench_figure *figure, void *state, 
     for (size_t i = 0; status == WEIR_OK && i < runs; i++) {
         show_progress(figure, i + 1, runs);
         status = run_pair(figure, state, &samples->ours[i], &samples->theirs[i], err);
-        samples->ratio[i] = samples->ours[i] / samples->theirs[i];
     }
     clear_progress();
     return status;
@@ -115,24 +127,52 @@ static void append_string(struct weir_buf *out, const char *text)
     weir_buf_append(out, "\"", 1);
 }
 
-void bench_figure_json(const struct bench_figure *figure, struct bench_spread ratio, size_t runs,
-                       struct weir_buf *out)
+static void append_rates(struct weir_buf *out, const char *side, const double *rates, size_t count)
 {
-    weir_buf_append_text(out, "{\"bench\":");
-    append_string(out, figure->name);
-    weir_buf_append_text(out, ",\"against\":");
-    append_string(out, figure->against);
-    weir_buf_printf(out,
-                    ",\"ratio\":%.4f,\"min\":%.4f,\"max\":%.4f,\"runs\":%zu,\"bar\":%g,"
-                    "\"pass\":%s}",
-                    ratio.median, ratio.min, ratio.max, runs, figure->bar,
-                    ratio.median >= figure->bar ? "true" : "false");
+    weir_buf_printf(out, ",\"%s\":[", side);
+    for (size_t i = 0; i < count; i++)
+        weir_buf_printf(out, "%s%.6g", i > 0 ? "," : "", rates[i]);
+    weir_buf_append_text(out, "]");
 }
 
-static void print_json(const struct bench_figure *figure, struct bench_spread ratio, size_t runs)
+static double tolerance_of(const struct bench_figure *figure)
+{
+    static const double A_TENTH = 0.1;
+
+    return figure->tolerance > 0 ? figure->tolerance : A_TENTH;
+}
+
+static void append_word(struct weir_buf *out, const char *key, const char *text)
+{
+    weir_buf_printf(out, ",\"%s\":", key);
+    append_string(out, text != NULL ? text : "");
+}
+
+void bench_figure_json(const struct bench_figure *figure, const struct bench_pairs *pairs,
+                       struct weir_buf *out)
+{
+    struct bench_spread ratio = bench_ratio_of(pairs);
+
+    weir_buf_append_text(out, "{\"bench\":");
+    append_string(out, figure->name);
+    append_word(out, "against", figure->against);
+    weir_buf_printf(out,
+                    ",\"ratio\":%.4f,\"min\":%.4f,\"max\":%.4f,\"runs\":%zu,\"bar\":%g,"
+                    "\"pass\":%s",
+                    ratio.median, ratio.min, ratio.max, pairs->count, figure->bar,
+                    ratio.median >= figure->bar ? "true" : "false");
+    append_word(out, "unit", figure->unit);
+    append_word(out, "peer", figure->peer);
+    weir_buf_printf(out, ",\"tolerance\":%g", tolerance_of(figure));
+    append_rates(out, "ours", pairs->ours, pairs->count);
+    append_rates(out, "theirs", pairs->theirs, pairs->count);
+    weir_buf_append_text(out, "}");
+}
+
+static void print_json(const struct bench_figure *figure, const struct bench_pairs *pairs)
 {
     WEIR_AUTO_BUF line = {0};
-    bench_figure_json(figure, ratio, runs, &line);
+    bench_figure_json(figure, pairs, &line);
     puts(weir_buf_text(&line));
 }
 
@@ -147,6 +187,12 @@ static void print_text(const struct bench_figure *figure, struct samples *sample
     printf("    medians in this run: %.4g against %.4g %s\n", ours, theirs, figure->unit);
 }
 
+static bool is_against(const struct session *session, const char *peer)
+{
+    return session->peer == NULL || (peer != NULL && (strcmp(session->peer, "all") == 0 ||
+                                                      strcmp(session->peer, peer) == 0));
+}
+
 static bool is_wanted(const struct session *session, const char *name)
 {
     for (int i = 0; i < session->wanted_count; i++) {
@@ -154,6 +200,20 @@ static bool is_wanted(const struct session *session, const char *name)
             return true;
     }
     return session->wanted_count == 0;
+}
+
+static bool is_chosen(const struct session *session, const struct bench_figure *figure)
+{
+    return is_wanted(session, figure->name) && is_against(session, figure->peer);
+}
+
+static bool has_work(const struct session *session)
+{
+    for (size_t i = 0; i < session->bench->figure_count; i++) {
+        if (is_chosen(session, &session->bench->figures[i]))
+            return true;
+    }
+    return false;
 }
 
 /* True when the bar is cleared. */
@@ -174,9 +234,10 @@ static bool do_figure(const struct session *session, const struct bench_figure *
         fprintf(stderr, "%s: %s\n", figure->name, err.text);
         return false;
     }
-    struct bench_spread ratio = bench_spread_of(samples->ratio, runs);
+    const struct bench_pairs pairs = {samples->ours, samples->theirs, runs};
+    struct bench_spread ratio = bench_ratio_of(&pairs);
     if (session->json)
-        print_json(figure, ratio, runs);
+        print_json(figure, &pairs);
     else
         print_text(figure, samples, runs, ratio);
     fflush(stdout);
@@ -193,13 +254,15 @@ static int do_bench(const char *directory, void *owner)
     struct weir_error err;
     void *state = NULL;
     int code = 0;
+    if (!has_work(session))
+        return 0;
     if (bench->open(directory, session->scale, &state, &err) != WEIR_OK) {
         fprintf(stderr, "bench_%s: %s\n", bench->name, err.text);
         return 1;
     }
     for (size_t i = 0; i < bench->figure_count; i++) {
         const struct bench_figure *figure = &bench->figures[i];
-        if (is_wanted(session, figure->name) && !do_figure(session, figure, state, samples))
+        if (is_chosen(session, figure) && !do_figure(session, figure, state, samples))
             code = 1;
     }
     bench->close(state);
@@ -209,7 +272,7 @@ static int do_bench(const char *directory, void *owner)
 static void print_help(const struct bench *bench)
 {
     printf(
-        "bench_%s: %s\n\nUsage: bench_%s [FIGURE…] [--runs N] [--scale F] [--json]\n\nFigures, each by the "
+        "bench_%s: %s\n\nUsage: bench_%s [FIGURE…] [--runs N] [--scale F] [--peer P] [--json]\n\nFigures, each by the "
         "beginning of its name; without one all:\n",
         bench->name, bench->summary, bench->name);
     for (size_t i = 0; i < bench->figure_count; i++)
@@ -278,6 +341,7 @@ int bench_main(const struct bench *bench, int argc, char **argv)
         fprintf(stderr, "bench_%s: %s\n", bench->name, err.text);
         return 2;
     }
+    session.peer = options.peer;
     session.json = options.json;
     return scratch_run(do_bench, &session);
 }

@@ -12,7 +12,9 @@
 
 #include <stddef.h>
 
-enum { BENCH_RUNS = 7, BENCH_RUNS_MAX = 1000 };
+/* BENCH_RUNS_FEW: of figures that take long. Of two runs with fewer pairs each no difference, however large, can be
+ * told from chance at 95 % (compare.py). */
+enum { BENCH_RUNS = 7, BENCH_RUNS_FEW = 4, BENCH_RUNS_MAX = 1000 };
 
 /* Does the whole work of one side once; `*ret_rate` is how much of it was done per second. */
 typedef enum weir_status bench_side_fn(void *state, double *ret_rate, struct weir_error *err);
@@ -23,6 +25,8 @@ struct bench_figure {
     const char *unit;    /* "samples/s" */
     double bar;          /* the median ratio ours / theirs must not be below; 0: only reported */
     size_t runs_max;     /* pairs, where more would say nothing new; 0: as many as --runs says */
+    double tolerance; /* share of an earlier run's ratio whose loss is no regression; 0: a tenth */
+    const char *peer; /* the product that `theirs` drives, a name of peers/README.md; NULL: none */
     /* Optional: what has to be there before the warm-up, in no measured time. UNAVAILABLE: what it is
      * compared with is not installed, the figure is skipped. */
     enum weir_status (*prepare)(void *state, struct weir_error *err);
@@ -42,7 +46,7 @@ struct bench {
     void (*close)(void *state);
 };
 
-/* main() of a benchmark: --help, --json, --runs N, --scale F, and figures by the beginnings of their names.
+/* main() of a benchmark: --help, --json, --runs N, --scale F, --peer P, and figures by the beginnings of their names.
  * Exit codes: 0 every bar is cleared, 1 one is not or something failed, 2 bad usage. */
 int bench_main(const struct bench *bench, int argc, char **argv);
 
@@ -52,8 +56,15 @@ struct bench_spread {
 };
 struct bench_spread bench_spread_of(double *values, size_t count);
 
-/* Appends the line of C15 about a figure, without the line end. */
-void bench_figure_json(const struct bench_figure *figure, struct bench_spread ratio, size_t runs,
+/* The rates of both sides, pair by pair. */
+struct bench_pairs {
+    const double *ours, *theirs;
+    size_t count; /* from 1 to BENCH_RUNS_MAX */
+};
+struct bench_spread bench_ratio_of(const struct bench_pairs *pairs);
+
+/* Appends the line of C15 about a figure, without the line end; every pair follows the keys that C15 names. */
+void bench_figure_json(const struct bench_figure *figure, const struct bench_pairs *pairs,
                        struct weir_buf *out);
 
 #endif

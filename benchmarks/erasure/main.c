@@ -40,7 +40,7 @@ static const struct bench_figure FIGURES[] = {
     {.name = "erasure.samples", .against = "lines overwritten, rows deleted and the name looked for by a script",
      .unit = "samples/s", .prepare = prepare_plain, .ours = erase_half, .theirs = overwrite_half},
     {.name = "erasure.answers", .against = "the same requests while nothing is erased",
-     .unit = "answers/s", .runs_max = 3, .ours = answer_while_erasing, .theirs = answer_alone},
+     .unit = "answers/s", .runs_max = BENCH_RUNS_FEW, .ours = answer_while_erasing, .theirs = answer_alone},
     {.name = "erasure.answers.longest", .against = "100 ms, the longest of them",
      .unit = "1/s", .bar = 1, .runs_max = 1, .ours = answer_longest, .theirs = answer_limit},
     {.name = "erasure.crowd", .against = "one request of the same 1000 people",

@@ -21,9 +21,9 @@ static const struct bench_figure FIGURES[] = {
     {.name = "orchestrator.triggers", .against = "20 M samples a second, by amount and by time",
      .unit = "samples/s", .bar = 1, .ours = evaluate_triggers, .theirs = twenty_million_samples},
     {.name = "orchestrator.first_batch", .against = "100 ms from a trigger that fired to a batch in a trainer",
-     .unit = "1/s", .runs_max = 3, .ours = reach_the_trainer, .theirs = ten_a_second},
+     .unit = "1/s", .runs_max = BENCH_RUNS_FEW, .ours = reach_the_trainer, .theirs = ten_a_second},
     {.name = "orchestrator.cycle", .against = "250 ms to select 1 sample, train, store and measure",
-     .unit = "1/s", .runs_max = 3, .ours = go_through_a_cycle, .theirs = four_a_second},
+     .unit = "1/s", .runs_max = BENCH_RUNS_FEW, .ours = go_through_a_cycle, .theirs = four_a_second},
     {.name = "orchestrator.delta.store", .against = "an fsync'ed write of the model, 500 MB (synthetic)",
      .unit = "bytes/s", .bar = 0.5, .runs_max = 5,
      .prepare = prepare_models, .ours = store_delta, .theirs = store_whole},
@@ -42,7 +42,7 @@ static const struct bench_figure FIGURES[] = {
     {.name = "orchestrator.mmd.batched", .against = "one product in NumPy on OpenBLAS and all cores",
      .unit = "tests/s", .bar = 1, .ours = mmd_here, .theirs = mmd_in_numpy},
     {.name = "orchestrator.mmd.loop", .against = "a loop over the permutations in NumPy",
-     .unit = "tests/s", .bar = 5, .runs_max = 3, .ours = mmd_here, .theirs = mmd_in_a_loop},
+     .unit = "tests/s", .bar = 5, .runs_max = BENCH_RUNS_FEW, .ours = mmd_here, .theirs = mmd_in_a_loop},
 };
 // clang-format on
 

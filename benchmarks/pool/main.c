@@ -104,7 +104,7 @@ static enum weir_status open_pool(const char *directory, double scale, void **re
 #define REAL(JOB, N, WHAT)                                                                                           \
     {.name = "pool.real." #JOB "." #N,                                                                               \
      .against = #N " times one worker; real workers, " WHAT,                                                         \
-     .unit = "batches/s", .bar = 0.9, .runs_max = 3,                                                                 \
+     .unit = "batches/s", .bar = 0.9, .runs_max = BENCH_RUNS_FEW,                                                    \
      .prepare = prepare_real_##N, .ours = JOB##_many, .theirs = JOB##_one},                                          \
     {.name = "pool.real." #JOB "." #N ".simulated",                                                                  \
      .against = "what the simulator foretells from the costs of one worker; ours is measured, the newest run", \
@@ -156,9 +156,11 @@ static const struct bench_figure FIGURES[] = {
     REAL(waiting, 8, "latency, no CPU time"),
     REAL(waiting, 16, "latency, no CPU time"),
     {.name = "pool.crowd.storage", .against = "0.3 cores, with 10,000 workers that hold", .bar = 1,
-     .unit = "1/cores", .runs_max = 3, .prepare = prepare_crowd, .ours = crowd_storage, .theirs = crowd_allowed},
+     .unit = "1/cores", .runs_max = BENCH_RUNS_FEW,
+     .prepare = prepare_crowd, .ours = crowd_storage, .theirs = crowd_allowed},
     {.name = "pool.crowd.dispatcher", .against = "0.3 cores, with 10,000 workers that beat", .bar = 1,
-     .unit = "1/cores", .runs_max = 3, .prepare = prepare_crowd, .ours = crowd_dispatcher, .theirs = crowd_allowed},
+     .unit = "1/cores", .runs_max = BENCH_RUNS_FEW,
+     .prepare = prepare_crowd, .ours = crowd_dispatcher, .theirs = crowd_allowed},
     {.name = "pool.crowd.in_force", .against = "3 s until an erasure is in force, with 10,000 workers", .bar = 1,
      .unit = "1/s", .runs_max = 5, .prepare = prepare_crowd, .ours = crowd_in_force, .theirs = crowd_in_force_allowed},
     {.name = "pool.crowd.in_force.killed", .against = "the same, with a hundredth of them killed", .bar = 1,

@@ -26,7 +26,6 @@ enum {
     EPOCHS = 4,
     LOOKUP_NS = 100,
     ROW_BYTES = 16,
-    SHARED_RUNS_MAX = 3
 };
 #define WRITING_BAR (1 / 1.3)
 static const char OPERATORS[] =
@@ -372,13 +371,13 @@ static enum weir_status open_reuse(const char *directory, double scale, void **r
      .against = "one job",                                                                         \
      .unit = "batches/worker CPU s",                                                               \
      .bar = CPU_BAR(K),                                                                            \
-     .runs_max = SHARED_RUNS_MAX,                                                                  \
+     .runs_max = BENCH_RUNS_FEW,                                                                   \
      .prepare = start_platform,                                                                    \
      .ours = cpu_of_##K,                                                                           \
      .theirs = cpu_of_1},                                                                          \
     {                                                                                              \
         .name = "reuse.shared.rate." #K, .against = "one job", .unit = "batches/s of the slowest", \
-        .bar = RATE_BAR, .runs_max = SHARED_RUNS_MAX, .prepare = start_platform,                   \
+        .bar = RATE_BAR, .runs_max = BENCH_RUNS_FEW, .prepare = start_platform,                    \
         .ours = rate_of_##K, .theirs = rate_of_1                                                   \
     }
 

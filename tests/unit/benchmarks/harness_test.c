@@ -58,6 +58,12 @@ static const struct bench_figure FIGURES[] = {
     {.name = "t.above", .against = "x", .bar = 2, .ours = rate_of_two, .theirs = rate_of_one},
     {.name = "t.below", .against = "x", .bar = 2.1, .ours = rate_of_two, .theirs = rate_of_one},
     {.name = "t.reported", .against = "x", .ours = rate_of_one, .theirs = rate_of_two},
+    {.name = "t.peer",
+     .against = "x",
+     .bar = 3,
+     .peer = "dog",
+     .ours = rate_of_two,
+     .theirs = rate_of_one},
     {.name = "t.broken", .against = "x", .ours = no_rate, .theirs = rate_of_one},
 };
 
@@ -112,6 +118,15 @@ static void what_is_not_there_is_bad_usage(void **state)
     assert_int_equal(run("t.above", "--scale", "0.5"), PASS);
 }
 
+static void figures_against_other_products_are_left_out_before_anything_is_opened(void **state)
+{
+    (void)state;
+    assert_int_equal(run("t.broken", "--peer", "all"), PASS);
+    assert_int_equal(run("t.below", "--peer", "cat"), PASS);
+    assert_int_equal(run("t.peer", "--peer", "dog"), FAIL);
+    assert_int_equal(run("t.peer", "--peer", "all"), FAIL);
+}
+
 static void the_median_stands_in_the_middle_of_the_pairs(void **state)
 {
     double odd[] = {9, 1, 4}, even[] = {8, 1, 2, 4};
@@ -126,19 +141,24 @@ static void the_median_stands_in_the_middle_of_the_pairs(void **state)
 static void the_line_of_a_figure_is_json_whatever_it_is_against(void **state)
 {
     static const struct bench_figure ODD = {
-        .name = "t.odd", .against = "\"cat\" \\ of\ta \xe2\x82\xac", .bar = 0.5};
+        .name = "t.odd", .against = "\"cat\" \\ of\ta \xe2\x82\xac", .unit = "cats/s", .bar = 0.5};
+    static const double OURS[] = {1, 3, 4}, THEIRS[] = {2, 4, 4};
     WEIR_AUTO_BUF line = {0};
     json_t *parsed;
 
     (void)state;
-    bench_figure_json(&ODD, (struct bench_spread){.median = 0.75, .min = 0.5, .max = 1}, 7, &line);
+    bench_figure_json(&ODD, &(struct bench_pairs){OURS, THEIRS, WEIR_COUNT(OURS)}, &line);
     parsed = json_loadb((const char *)line.at, line.size, 0, NULL);
     assert_non_null(parsed);
     assert_string_equal(json_string_value(json_object_get(parsed, "bench")), "t.odd");
     assert_string_equal(json_string_value(json_object_get(parsed, "against")), ODD.against);
     assert_true(json_real_value(json_object_get(parsed, "ratio")) == 0.75);
-    assert_int_equal(json_integer_value(json_object_get(parsed, "runs")), 7);
+    assert_int_equal(json_integer_value(json_object_get(parsed, "runs")), 3);
     assert_true(json_is_true(json_object_get(parsed, "pass")));
+    assert_string_equal(json_string_value(json_object_get(parsed, "unit")), "cats/s");
+    assert_true(json_real_value(json_object_get(parsed, "tolerance")) == 0.1);
+    assert_int_equal(json_integer_value(json_array_get(json_object_get(parsed, "ours"), 1)), 3);
+    assert_int_equal(json_integer_value(json_array_get(json_object_get(parsed, "theirs"), 0)), 2);
     json_decref(parsed);
 }
 
@@ -147,6 +167,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_figure_below_its_bar_fails_the_program),
         cmocka_unit_test(what_is_not_there_is_bad_usage),
+        cmocka_unit_test(figures_against_other_products_are_left_out_before_anything_is_opened),
         cmocka_unit_test(the_median_stands_in_the_middle_of_the_pairs),
         cmocka_unit_test(the_line_of_a_figure_is_json_whatever_it_is_against),
     };
