@@ -16,7 +16,7 @@
 enum { WIDTH = 128, PERMUTATIONS = 1000 };
 
 static const char PYTHON[] = "/usr/bin/python3"; /* the one that Debian's modules are for */
-static const char SCRIPT[] = WEIR_SOURCE_DIR "/benchmarks/orchestrator/mmd.py";
+static const char SCRIPT[] = WEIR_SOURCE_DIR "/benchmarks/peers/mmd_numpy.py";
 static const double APART_MAX = 1e-6; /* of the distance, which lies near 0 */
 static const double P_APART_MAX = 0.1;
 

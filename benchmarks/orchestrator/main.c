@@ -1,5 +1,6 @@
 /* bench_orchestrator: deciding when to train, and keeping what was trained (C15). */
 #include "benchmarks/orchestrator/bench.h"
+#include "benchmarks/peers/peer.h"
 
 #include "core/base/memory.h"
 
@@ -40,9 +41,11 @@ static const struct bench_figure FIGURES[] = {
      .unit = "1/bytes", .runs_max = 1,
      .prepare = prepare_delta, .ours = delta_size, .theirs = zstd_size},
     {.name = "orchestrator.mmd.batched", .against = "one product in NumPy on OpenBLAS and all cores",
-     .unit = "tests/s", .bar = 1, .ours = mmd_here, .theirs = mmd_in_numpy},
+     .unit = "tests/s", .bar = 1, .peer = "numpy",
+     .prepare = peer_need_numpy, .ours = mmd_here, .theirs = mmd_in_numpy},
     {.name = "orchestrator.mmd.loop", .against = "a loop over the permutations in NumPy",
-     .unit = "tests/s", .bar = 5, .runs_max = BENCH_RUNS_FEW, .ours = mmd_here, .theirs = mmd_in_a_loop},
+     .unit = "tests/s", .bar = 5, .runs_max = BENCH_RUNS_FEW, .peer = "numpy",
+     .prepare = peer_need_numpy, .ours = mmd_here, .theirs = mmd_in_a_loop},
 };
 // clang-format on
 

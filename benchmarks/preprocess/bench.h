@@ -31,7 +31,14 @@ enum tabular_workload {
     TABULAR_WORKLOADS,
 };
 enum tabular_corpus { CORPUS_CLICKS, CORPUS_LINES, CORPUS_UNEVEN, CORPUS_FEW, TABULAR_CORPORA };
-enum tabular_script { SCRIPT_MAP, SCRIPT_VECTORISED, SCRIPT_LINES, TABULAR_SCRIPTS };
+enum tabular_script {
+    SCRIPT_MAP,
+    SCRIPT_VECTORISED,
+    SCRIPT_MAPPED,
+    SCRIPT_NUMPY,
+    SCRIPT_LINES,
+    TABULAR_SCRIPTS
+};
 
 struct limit; /* figures_limit.c */
 
@@ -46,7 +53,8 @@ struct preprocess_bench {
     char *torch; /* the command that PyTorch's side is, with its best worker count */
     struct corpus corpora[TABULAR_CORPORA];
     struct workload tabular[TABULAR_WORKLOADS];
-    char *scripts[TABULAR_SCRIPTS]; /* the commands of PyTorch's sides */
+    char *
+        scripts[TABULAR_SCRIPTS]; /* the commands of other products, with their best worker count */
     struct limit *limit;
 };
 
@@ -63,7 +71,9 @@ enum weir_status prepare_at_most_once(void *state, struct weir_error *err);
 enum weir_status prepare_relaxed(void *state, struct weir_error *err);
 enum weir_status prepare_clicks_map(void *state, struct weir_error *err);
 enum weir_status prepare_clicks_vectorised(void *state, struct weir_error *err);
-enum weir_status prepare_lines(void *state, struct weir_error *err);
+enum weir_status prepare_clicks_mapped(void *state, struct weir_error *err);
+enum weir_status prepare_clicks_numpy(void *state, struct weir_error *err);
+enum weir_status prepare_lines_torch(void *state, struct weir_error *err);
 enum weir_status prepare_uneven(void *state, struct weir_error *err);
 enum weir_status prepare_slow(void *state, struct weir_error *err);
 /* Makes the workload once, and what it needs. */
@@ -72,8 +82,9 @@ enum weir_status tabular_need(struct preprocess_bench *bench, enum tabular_workl
 /* Lets workers that are started from now on run the program in which samples of prepare_slow() take their time. */
 void slow_samples_allow(void);
 bench_side_fn clicks_by_cpu, clicks_a_cpu_second, clicks_exact, clicks_at_most_once, clicks_relaxed,
-    clicks_here, clicks_map, clicks_vectorised, lines_there, lines_torch, uneven_drawn,
-    uneven_alike, filled_drawn, filled_alike, slow_uneven, slow_ordered, slow_even;
+    clicks_here, clicks_map, clicks_vectorised, clicks_mapped, clicks_numpy, lines_there,
+    lines_torch, uneven_drawn, uneven_alike, filled_drawn, filled_alike, slow_uneven, slow_ordered,
+    slow_even;
 /* figures_limit.c */
 enum weir_status prepare_limit(void *state, struct weir_error *err);
 bench_side_fn clicks_limit;

@@ -1,7 +1,7 @@
 /* JPEG pictures of 500 x 375 into f32 tensors of 3 x 224 x 224: through the service, in a plain loop, and
  * with PyTorch. */
+#include "benchmarks/peers/peer.h"
 #include "benchmarks/preprocess/bench.h"
-#include "benchmarks/preprocess/torch.h"
 #include "benchmarks/slice/pictures.h"
 #include "core/base/clock.h"
 #include "core/base/memory.h"
@@ -149,10 +149,10 @@ enum weir_status prepare_torch(void *state, struct weir_error *err)
     if (status != WEIR_OK)
         return status;
     WEIR_AUTO_FREE char *arguments = weir_format("%s %d", bench->pictures.directory, PLAIN_BATCH);
-    return torch_choose("pictures_torch.py", arguments, &bench->torch, err);
+    return peer_choose("torch", "pictures_torch.py", arguments, &bench->torch, err);
 }
 
 enum weir_status pictures_torch(void *state, double *ret_rate, struct weir_error *err)
 {
-    return torch_run(((struct preprocess_bench *)state)->torch, ret_rate, err);
+    return peer_run("torch", ((struct preprocess_bench *)state)->torch, ret_rate, err);
 }

@@ -1,7 +1,7 @@
 /* Click records of 160 bytes and lines of text, as tensors in the trainer: against the same operators in
  * one process, and against PyTorch; and what a promise about delivery or order costs. */
+#include "benchmarks/peers/peer.h"
 #include "benchmarks/preprocess/bench.h"
-#include "benchmarks/preprocess/torch.h"
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 
@@ -213,12 +213,6 @@ static enum weir_status run_threads(struct workload *workload, double *ret_rate,
 
 /* ---- figures ---- */
 
-static enum weir_status choose(struct preprocess_bench *bench, enum tabular_script which,
-                               const char *script, const char *arguments, struct weir_error *err)
-{
-    return torch_choose(script, arguments, &bench->scripts[which], err);
-}
-
 enum weir_status prepare_clicks(void *state, struct weir_error *err)
 {
     return tabular_need(state, CLICKS_EXACT, err);
@@ -236,38 +230,49 @@ enum weir_status prepare_relaxed(void *state, struct weir_error *err)
     return status == WEIR_OK ? tabular_need(state, CLICKS_RELAXED, err) : status;
 }
 
-static enum weir_status prepare_clicks_script(struct preprocess_bench *bench,
-                                              enum tabular_script which, const char *style,
-                                              struct weir_error *err)
+/* ---- the products of others ---- */
+
+static const struct {
+    enum tabular_workload workload;
+    const char *product, *script, *style;
+} SCRIPTS[TABULAR_SCRIPTS] = {
+    [SCRIPT_MAP] = {CLICKS_EXACT, "torch", "clicks_torch.py", "map "},
+    [SCRIPT_VECTORISED] = {CLICKS_EXACT, "torch", "clicks_torch.py", "vectorised "},
+    [SCRIPT_MAPPED] = {CLICKS_EXACT, "torch", "clicks_torch.py", "mapped "},
+    [SCRIPT_NUMPY] = {CLICKS_EXACT, "numpy", "clicks_numpy.py", ""},
+    [SCRIPT_LINES] = {NGRAM_LINES, "torch", "lines_torch.py", ""},
+};
+
+static enum weir_status prepare_script(struct preprocess_bench *bench, enum tabular_script which,
+                                       struct weir_error *err)
 {
-    enum weir_status status = tabular_need(bench, CLICKS_EXACT, err);
-    if (status != WEIR_OK)
+    enum tabular_workload workload = SCRIPTS[which].workload;
+    enum weir_status status = tabular_need(bench, workload, err);
+    if (status != WEIR_OK || bench->scripts[which] != NULL)
         return status;
-    WEIR_AUTO_FREE char *arguments =
-        weir_format("%s %s %d", style, bench->corpora[CORPUS_CLICKS].directory, BATCH);
-    return choose(bench, which, "clicks_torch.py", arguments, err);
+    WEIR_AUTO_FREE char *arguments = weir_format(
+        "%s%s %d", SCRIPTS[which].style, bench->corpora[SPECS[workload].corpus].directory, BATCH);
+    return peer_choose(SCRIPTS[which].product, SCRIPTS[which].script, arguments,
+                       &bench->scripts[which], err);
 }
 
-enum weir_status prepare_clicks_map(void *state, struct weir_error *err)
-{
-    return prepare_clicks_script(state, SCRIPT_MAP, "map", err);
-}
+#define SCRIPT(side, which)                                                            \
+    enum weir_status prepare_##side(void *state, struct weir_error *err)               \
+    {                                                                                  \
+        return prepare_script(state, which, err);                                      \
+    }                                                                                  \
+    enum weir_status side(void *state, double *ret_rate, struct weir_error *err)       \
+    {                                                                                  \
+        const struct preprocess_bench *bench = state;                                  \
+        return peer_run(SCRIPTS[which].product, bench->scripts[which], ret_rate, err); \
+    }
+SCRIPT(clicks_map, SCRIPT_MAP)
+SCRIPT(clicks_vectorised, SCRIPT_VECTORISED)
+SCRIPT(clicks_mapped, SCRIPT_MAPPED)
+SCRIPT(clicks_numpy, SCRIPT_NUMPY)
+SCRIPT(lines_torch, SCRIPT_LINES)
 
-enum weir_status prepare_clicks_vectorised(void *state, struct weir_error *err)
-{
-    return prepare_clicks_script(state, SCRIPT_VECTORISED, "vectorised", err);
-}
-
-enum weir_status prepare_lines(void *state, struct weir_error *err)
-{
-    struct preprocess_bench *bench = state;
-    enum weir_status status = tabular_need(bench, NGRAM_LINES, err);
-    if (status != WEIR_OK)
-        return status;
-    WEIR_AUTO_FREE char *arguments =
-        weir_format("%s %d", bench->corpora[CORPUS_LINES].directory, BATCH);
-    return choose(bench, SCRIPT_LINES, "lines_torch.py", arguments, err);
-}
+/* ---- lines of very different lengths, and samples that take very different times ---- */
 
 enum weir_status prepare_uneven(void *state, struct weir_error *err)
 {
@@ -339,21 +344,6 @@ enum weir_status clicks_here(void *state, double *ret_rate, struct weir_error *e
 enum weir_status lines_there(void *state, double *ret_rate, struct weir_error *err)
 {
     return deliver(state, NGRAM_LINES, ret_rate, err);
-}
-
-enum weir_status clicks_map(void *state, double *ret_rate, struct weir_error *err)
-{
-    return torch_run(((struct preprocess_bench *)state)->scripts[SCRIPT_MAP], ret_rate, err);
-}
-
-enum weir_status clicks_vectorised(void *state, double *ret_rate, struct weir_error *err)
-{
-    return torch_run(((struct preprocess_bench *)state)->scripts[SCRIPT_VECTORISED], ret_rate, err);
-}
-
-enum weir_status lines_torch(void *state, double *ret_rate, struct weir_error *err)
-{
-    return torch_run(((struct preprocess_bench *)state)->scripts[SCRIPT_LINES], ret_rate, err);
 }
 
 enum weir_status uneven_drawn(void *state, double *ret_rate, struct weir_error *err)

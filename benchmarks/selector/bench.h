@@ -26,8 +26,8 @@ enum weir_status prepare_rows(void *state, struct weir_error *err);
 enum weir_status prepare_ten(void *state, struct weir_error *err);
 enum weir_status prepare_hundred(void *state, struct weir_error *err);
 enum weir_status prepare_serving(void *state, struct weir_error *err);
-bench_side_fn draw_ten, sort_rows, sample_rows, balance_ten, draw_hundred, draw_one, pool_memory,
-    allowed_pool, seal_all, serve_all, twenty_million;
+bench_side_fn draw_ten, sort_rows, sample_rows, balance_ten, sort_rows_in_memory, balance_rows,
+    draw_hundred, draw_one, pool_memory, allowed_pool, seal_all, serve_all, twenty_million;
 
 /* figures_scoring.c */
 bench_side_fn cover_lazily, cover_in_numpy, center_memory, cover_memory, one_gigabyte;

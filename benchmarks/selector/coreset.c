@@ -21,7 +21,7 @@
 enum { CENTERS = 50 };
 
 static const char PYTHON[] = "/usr/bin/python3"; /* the one that Debian's modules are for */
-static const char SCRIPT[] = WEIR_SOURCE_DIR "/benchmarks/selector/facility.py";
+static const char SCRIPT[] = WEIR_SOURCE_DIR "/benchmarks/peers/facility_numpy.py";
 static const double APART_MAX = 1e-6;
 
 /* Returns a sum of four uniform numbers: near enough to a normal distribution. */

@@ -24,7 +24,7 @@ struct coreset_cost {
 enum weir_status coreset_choose(const struct coreset *coreset, struct coreset_cost *ret_cost,
                                 struct weir_error *err) WEIR_MUST_USE;
 
-/* facility.py with the same points, target and cap. INTERNAL when its objective and that of the choice last made
+/* facility_numpy.py with the same points, target and cap. INTERNAL when its objective and that of the choice last made
  * here differ by more than a millionth. */
 enum weir_status coreset_compare(const struct coreset *coreset, struct coreset_cost *ret_cost,
                                  struct weir_error *err) WEIR_MUST_USE;

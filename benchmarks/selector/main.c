@@ -1,4 +1,5 @@
 /* bench_selector: choosing samples, sealing and serving sets (C15). */
+#include "benchmarks/peers/peer.h"
 #include "benchmarks/selector/bench.h"
 
 #include <stdlib.h>
@@ -34,11 +35,18 @@ static const struct bench_figure FIGURES[] = {
      .unit = "candidates/s", .bar = 1,
      .prepare = prepare_hundred, .ours = draw_hundred, .theirs = draw_one},
     {.name = "selector.random.sort", .against = "COPY of SELECT … ORDER BY random() LIMIT",
-     .unit = "candidates/s", .bar = 50,
+     .unit = "candidates/s", .bar = 50, .peer = "postgres",
      .prepare = prepare_rows, .ours = draw_ten, .theirs = sort_rows},
     {.name = "selector.random.bernoulli", .against = "COPY of SELECT … TABLESAMPLE BERNOULLI",
-     .unit = "candidates/s", .bar = 5,
+     .unit = "candidates/s", .bar = 5, .peer = "postgres",
      .prepare = prepare_rows, .ours = draw_ten, .theirs = sample_rows},
+    {.name = "selector.random.tuned", .against = "COPY of SELECT … ORDER BY random() LIMIT, in memory, by all cores",
+     .unit = "candidates/s", .peer = "postgres",
+     .prepare = prepare_rows, .ours = draw_ten, .theirs = sort_rows_in_memory},
+    {.name = "selector.label_balanced.window",
+     .against = "COPY of SELECT … row_number() OVER (PARTITION BY label ORDER BY random()), in memory, by all cores",
+     .unit = "candidates/s", .peer = "postgres",
+     .prepare = prepare_rows, .ours = balance_ten, .theirs = balance_rows},
     {.name = "selector.label_balanced", .against = "random from the same 10 M candidates",
      .unit = "candidates/s", .bar = 0.5,
      .prepare = prepare_ten, .ours = balance_ten, .theirs = draw_ten},
@@ -49,8 +57,8 @@ static const struct bench_figure FIGURES[] = {
      .unit = "ids/s", .bar = 1, .runs_max = BENCH_RUNS_FEW,
      .prepare = prepare_serving, .ours = serve_all, .theirs = twenty_million},
     {.name = "selector.facility", .against = "the same lazy greedy in NumPy, in the same 1 GB",
-     .unit = "chosen/s", .bar = 2, .runs_max = BENCH_RUNS_FEW,
-     .ours = cover_lazily, .theirs = cover_in_numpy},
+     .unit = "chosen/s", .bar = 2, .runs_max = BENCH_RUNS_FEW, .peer = "numpy",
+     .prepare = peer_need_numpy, .ours = cover_lazily, .theirs = cover_in_numpy},
     {.name = "selector.memory.k_center", .against = "1 GB, for 100 k x 128",
      .unit = "1/bytes", .bar = 1, .runs_max = 1,
      .ours = center_memory, .theirs = one_gigabyte},

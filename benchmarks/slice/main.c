@@ -213,6 +213,7 @@ static const struct bench_figure FIGURES[] = {
         .against = "COPY of the same rows into a table with two indexes",
         .unit = "samples/s",
         .bar = 5,
+        .peer = "postgres",
         .prepare = prepare_ingestion,
         .ours = ingest,
         .theirs = copy,

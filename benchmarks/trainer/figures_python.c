@@ -1,5 +1,5 @@
 /* Python as a trainer: a network on Weir's batches against the same on PyTorch's loader; handing a batch over. */
-#include "benchmarks/preprocess/torch.h"
+#include "benchmarks/peers/peer.h"
 #include "benchmarks/trainer/bench.h"
 
 #include "core/base/memory.h"
@@ -19,7 +19,7 @@ static enum weir_status choose(struct trainer_bench *bench, enum trainer_style s
 
     if (bench->theirs[style] != NULL)
         return WEIR_OK;
-    return torch_choose("../trainer/dlrm_torch.py", arguments, &bench->theirs[style], err);
+    return peer_choose("torch", "dlrm_torch.py", arguments, &bench->theirs[style], err);
 }
 
 enum weir_status prepare_torch_map(void *state, struct weir_error *err)
@@ -38,18 +38,18 @@ enum weir_status prepare_torch_memory(void *state, struct weir_error *err)
     struct trainer_bench *bench = state;
     double rate;
 
+    WEIR_AUTO_FREE char *arguments =
+        weir_format("memory %s %d 0", bench->clicks.directory, TRAINER_BATCH);
     if (bench->theirs[STYLE_MEMORY] == NULL)
-        bench->theirs[STYLE_MEMORY] =
-            weir_format("/usr/bin/python3 %s/benchmarks/trainer/dlrm_torch.py memory %s %d 0",
-                        WEIR_SOURCE_DIR, bench->clicks.directory, TRAINER_BATCH);
-    return torch_run(bench->theirs[STYLE_MEMORY], &rate, err);
+        bench->theirs[STYLE_MEMORY] = peer_command("dlrm_torch.py", arguments);
+    return peer_run("torch", bench->theirs[STYLE_MEMORY], &rate, err);
 }
 
 #define THEIRS(name, style)                                                      \
     enum weir_status name(void *state, double *ret_rate, struct weir_error *err) \
     {                                                                            \
         const struct trainer_bench *bench = state;                               \
-        return torch_run(bench->theirs[style], ret_rate, err);                   \
+        return peer_run("torch", bench->theirs[style], ret_rate, err);           \
     }
 THEIRS(dlrm_map, STYLE_MAP)
 THEIRS(dlrm_vectorised, STYLE_VECTORISED)
@@ -86,10 +86,9 @@ enum weir_status prepare_loop(void *state, struct weir_error *err)
 {
     struct trainer_bench *bench = state;
 
-    if (!torch_is_there(err))
-        return WEIR_UNAVAILABLE;
-    if (bench->loop_us > 0)
-        return WEIR_OK;
+    enum weir_status status = peer_need_module("torch", "torch", err);
+    if (status != WEIR_OK || bench->loop_us > 0)
+        return status;
     return trainer_run(bench, WEIR_HANDING_LOOP, "loop", &bench->loop_us, err);
 }
 

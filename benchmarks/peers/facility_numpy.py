@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Facility location by lazy greedy in NumPy, as one would write it: the peer of selector.facility.
 
-facility.py COUNT WIDTH TARGET MEMORY_BYTES reads `points`, and prints seconds of choosing, its objective, that of
+facility_numpy.py COUNT WIDTH TARGET MEMORY_BYTES reads `points`, and prints seconds of choosing, its objective, that of
 the choice in `chosen`, and the bytes of memory used. Similarities are made again in blocks: all of them
 together do not fit the memory.
 """
@@ -13,7 +13,7 @@ import time
 try:
     import numpy as np
 except ImportError:
-    sys.exit("facility.py: no module numpy: apt-get install python3-numpy libopenblas0-pthread")
+    sys.exit("facility_numpy.py: no module numpy: ./dev bench peers numpy installs it")
 
 BLOCK = 64  # candidates whose first gains are computed together; more is not faster
 AT_ONCE = 4  # candidates at the top whose gains are computed again together; fewer or more is slower

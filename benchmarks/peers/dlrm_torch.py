@@ -19,15 +19,11 @@ except (ImportError, RuntimeError) as error:
     print(str(error).splitlines()[0])
     sys.exit(1)
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "trainer"))
+from clicks import DENSE, LABEL, SPARSE, load
 from dlrm import BUCKETS, Trainer
 
 warnings.filterwarnings("ignore", "This DataLoader will create")
-RECORD_BYTES, LABEL, DENSE, SPARSE = 160, slice(0, 4), slice(4, 56), slice(56, 160)
-
-
-def load(folder):
-    files = sorted(pathlib.Path(folder).glob("day_*"))
-    return np.concatenate([np.fromfile(name, np.uint8) for name in files]).reshape(-1, RECORD_BYTES)
 
 
 class Records(data.Dataset):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Permutation test of the maximum mean discrepancy in NumPy, as one would write it: the peer of orchestrator.mmd.
 
-mmd.py ROWS WIDTH PERMUTATIONS batched|loop reads `reference` and `current`, and prints seconds, distance and p-value.
+mmd_numpy.py ROWS WIDTH PERMUTATIONS batched|loop reads `reference` and `current`, and prints seconds, distance and p-value.
 Batched: all permutations are one product with the kernel matrix. In a loop: each permutes the matrix and sums its parts.
 """
 import sys
@@ -10,7 +10,7 @@ import time
 try:
     import numpy as np
 except ImportError:
-    sys.exit("mmd.py: no module numpy: apt-get install python3-numpy libopenblas0-pthread")
+    sys.exit("mmd_numpy.py: no module numpy: ./dev bench peers numpy installs it")
 
 MEDIAN_ROWS = 1024
 
