@@ -26,7 +26,7 @@ struct bench_figure {
     double bar;          /* the median ratio ours / theirs must not be below; 0: only reported */
     size_t runs_max;     /* pairs, where more would say nothing new; 0: as many as --runs says */
     double tolerance; /* share of an earlier run's ratio whose loss is no regression; 0: a tenth */
-    const char *peer; /* the product that `theirs` drives, a name of peers/README.md; NULL: none */
+    const char *peer; /* the product that `theirs` drives, a name of peers/packages; NULL: none */
     /* Optional: what has to be there before the warm-up, in no measured time. UNAVAILABLE: what it is
      * compared with is not installed, the figure is skipped. */
     enum weir_status (*prepare)(void *state, struct weir_error *err);

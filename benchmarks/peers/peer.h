@@ -1,5 +1,5 @@
 /* The side of a figure that a product of somebody else does: a script beside this file that prints how much of
- * the work it did a second. README.md says how each product is driven. */
+ * the work it did a second. docs/peers.md says how each product is driven. */
 #ifndef BENCHMARKS_PEERS_PEER_H
 #define BENCHMARKS_PEERS_PEER_H
 
