@@ -101,7 +101,7 @@ enum weir_status weir_db_run(struct weir_db *db, int query, const struct weir_pa
                 sizeof((const struct weir_param[]){__VA_ARGS__}) / sizeof(struct weir_param) - 1, \
                 (ret_rows), (err))
 /* Statements that are asked together, and take one round trip: what one of them changes those behind it see. */
-enum { WEIR_ASKED_MAX = 16, WEIR_ASKED_PARAMS_MAX = 4 };
+enum { WEIR_ASKED_MAX = 16, WEIR_ASKED_PARAMS_MAX = 16 };
 struct weir_asked {
     int query;
     size_t count; /* of parameters */

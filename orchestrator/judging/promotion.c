@@ -27,7 +27,7 @@ struct decision {
     const char *reason;
 };
 
-/* The row: its number, and the model that was the active one until now. */
+/* The row: its number, and the model that was the active one until now. NULL: nobody asks. */
 static enum weir_status keep(struct context *context, const struct decision *decision,
                              struct weir_rows **ret_row, struct weir_error *err)
 {
@@ -66,21 +66,17 @@ enum weir_status orchestrator_promote(struct context *context, int64_t pipeline,
 }
 
 enum weir_status orchestrator_promotion_stored(struct context *context,
-                                               struct pipeline_outline pipeline, const char *model,
+                                               struct pipeline_outline pipeline,
+                                               const char *active, const char *model,
                                                struct weir_error *err)
 {
     int64_t number = pipeline.id;
     bool compares = pipeline.config->promote.metric != NULL;
-    WEIR_AUTO(weir_rows) active = NULL;
-    WEIR_AUTO(weir_rows) row = NULL;
-    enum weir_status status = DB_RUN(context->db, Q_model_active, &active, err, DB_I64(number));
-    if (status != WEIR_OK)
-        return status;
-    bool is_first = weir_rows_text(active, 0, "model")[0] == '\0';
     if (compares)
-        return is_first ? orchestrator_promote(context, number, model, "the first one", err)
-                        : WEIR_OK;
-    return keep(context, &(struct decision){number, model, true, "the newest one"}, &row, err);
+        return active[0] == '\0'
+                   ? orchestrator_promote(context, number, model, "the first one", err)
+                   : WEIR_OK;
+    return keep(context, &(struct decision){number, model, true, "the newest one"}, NULL, err);
 }
 
 /* ---- judging ---- */

@@ -57,6 +57,11 @@ bool orchestrator_model_is_dropped(const struct stored_model *model)
     return strcmp(model->state, "dropping") == 0 || strcmp(model->state, "dropped") == 0;
 }
 
+enum weir_status orchestrator_model_is_missing(const char *id, struct weir_error *err)
+{
+    return weir_fail(err, WEIR_NOT_FOUND, "model %s: there is none; see weir models list", id);
+}
+
 enum weir_status orchestrator_model_get(struct context *context, const char *id,
                                         struct stored_model *ret_model, struct weir_error *err)
 {
@@ -66,7 +71,7 @@ enum weir_status orchestrator_model_get(struct context *context, const char *id,
         return status;
     if (weir_rows_count(rows) == 0) {
         weir_rows_free(rows);
-        return weir_fail(err, WEIR_NOT_FOUND, "model %s: there is none; see weir models list", id);
+        return orchestrator_model_is_missing(id, err);
     }
     orchestrator_model_row(rows, 0, ret_model);
     return WEIR_OK;

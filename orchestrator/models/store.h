@@ -57,7 +57,9 @@ bool orchestrator_model_state_is_live(const char *state);
 /* Returns true when models.keep let it go. */
 bool orchestrator_model_is_dropped(const struct stored_model *model);
 
-/* NOT_FOUND "model X: there is none". Release with orchestrator_model_fini(). */
+/* NOT_FOUND "model X: there is none". */
+enum weir_status orchestrator_model_is_missing(const char *id, struct weir_error *err);
+/* The same where there is none. Release with orchestrator_model_fini(). */
 enum weir_status orchestrator_model_get(struct context *context, const char *id,
                                         struct stored_model *ret_model,
                                         struct weir_error *err) WEIR_MUST_USE;

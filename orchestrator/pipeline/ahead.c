@@ -87,19 +87,17 @@ static enum weir_status can_look(const struct pipeline *pipeline, bool *ret_can,
 
 /* ---- looking ---- */
 
-/* The row of the trigger after the one under way, if it has fired already. */
-static enum weir_status find_next(const struct pipeline *pipeline, struct weir_rows **ret_rows,
-                                  struct weir_error *err)
+/* True: the trigger after the one under way has fired already. */
+static bool has_next(const struct pipeline *pipeline)
 {
-    return DB_RUN(pipeline->context->db, Q_trigger_get, ret_rows, err, DB_I64(pipeline->id),
-                  DB_I64(pipeline->newest.number + 1));
+    return weir_rows_count(pipeline->rows.of[ROW_NEXT]) > 0;
 }
 
-static void select_next(struct pipeline *pipeline, struct weir_rows *rows)
+static void select_next(struct pipeline *pipeline)
 {
     struct trigger_row next;
 
-    orchestrator_pipeline_take_trigger(rows, &next);
+    orchestrator_pipeline_take_trigger(pipeline->rows.of[ROW_NEXT], &next);
     if (orchestrator_config_selects_alone(pipeline->config))
         orchestrator_pipeline_select_ahead(pipeline, &next);
 }
@@ -107,20 +105,17 @@ static void select_next(struct pipeline *pipeline, struct weir_rows *rows)
 static void look(void *owner)
 {
     struct pipeline *pipeline = owner;
-    WEIR_AUTO(weir_rows) next = NULL;
     struct weir_error err;
     bool can = false;
 
     pipeline->timer = 0;
     enum weir_status status = can_look(pipeline, &can, &err);
     if (status == WEIR_OK && can)
-        status = find_next(pipeline, &next, &err);
-    if (status == WEIR_OK && can)
         status = orchestrator_pipeline_load(pipeline, &err);
     if (status != WEIR_OK)
         orchestrator_pipeline_reading_trouble(pipeline, status, &err);
-    else if (can && weir_rows_count(next) > 0)
-        select_next(pipeline, next);
+    else if (can && has_next(pipeline))
+        select_next(pipeline);
     else if (can && pipeline->config->mode == MODE_LIVE)
         orchestrator_pipeline_read_live(pipeline);
     else if (can)
@@ -135,9 +130,22 @@ void orchestrator_pipeline_look_ahead(struct pipeline *pipeline)
 
 /* ---- fired ---- */
 
-static enum weir_status commit_fired(void *subject, const void *what, struct weir_error *err)
+static enum weir_status effect_fired(void *subject, const void *what, struct weir_error *err)
 {
     return orchestrator_pipeline_effect_fired(subject, what, err);
+}
+
+static enum weir_status commit_fired(struct pipeline *pipeline, const struct fired *fired,
+                                     struct weir_error *err)
+{
+    struct weir_asked asked[ROWS];
+
+    orchestrator_pipeline_ask_rows(pipeline, asked);
+    enum weir_status status = orchestrator_commit_and_ask(pipeline->context, effect_fired, pipeline,
+                                                          fired, asked, ROWS, err);
+    if (status == WEIR_OK)
+        orchestrator_pipeline_keep_rows(pipeline, asked);
+    return status;
 }
 
 bool orchestrator_pipeline_fire_ahead(struct pipeline *pipeline, const struct fired *fired)
@@ -148,10 +156,9 @@ bool orchestrator_pipeline_fire_ahead(struct pipeline *pipeline, const struct fi
         orchestrator_pipeline_look_no_further(pipeline);
         return false;
     }
-    enum weir_status status =
-        weir_fault("pipeline.ahead")
-            ? weir_fail(&err, WEIR_UNAVAILABLE, "fault pipeline.ahead")
-            : orchestrator_commit(pipeline->context, commit_fired, pipeline, fired, &err);
+    enum weir_status status = weir_fault("pipeline.ahead")
+                                  ? weir_fail(&err, WEIR_UNAVAILABLE, "fault pipeline.ahead")
+                                  : commit_fired(pipeline, fired, &err);
     if (status != WEIR_OK) {
         orchestrator_pipeline_reading_trouble(pipeline, status, &err);
         return false;
@@ -164,11 +171,10 @@ bool orchestrator_pipeline_fire_ahead(struct pipeline *pipeline, const struct fi
 
 void orchestrator_pipeline_prepare_ahead(struct pipeline *pipeline)
 {
-    WEIR_AUTO(weir_rows) next = NULL;
     struct weir_error err;
-    enum weir_status status = find_next(pipeline, &next, &err);
+    enum weir_status status = orchestrator_pipeline_load(pipeline, &err);
 
     orchestrator_pipeline_look_no_further(pipeline);
-    if (status == WEIR_OK && weir_rows_count(next) > 0)
-        select_next(pipeline, next);
+    if (status == WEIR_OK && has_next(pipeline))
+        select_next(pipeline);
 }

@@ -191,16 +191,15 @@ bool orchestrator_pipeline_check(struct pipeline *pipeline)
 
 typedef void change_fn(struct trigger *policy, const void *what);
 
-/* The policy as it is in its row, changed. */
+/* The policy as it was loaded, changed. */
 static enum weir_status change_policy(struct pipeline *pipeline, change_fn *change,
                                       const void *what, struct weir_error *err)
 {
     WEIR_AUTO(trigger) policy = NULL;
     WEIR_AUTO_BUF saved = {0};
-    enum weir_status status = orchestrator_pipeline_load(pipeline, err);
-    if (status != WEIR_OK || pipeline->trigger_saved.size == 0)
-        return status;
-    status = orchestrator_pipeline_open_trigger(pipeline, &policy, err);
+    if (pipeline->trigger_saved.size == 0)
+        return WEIR_OK;
+    enum weir_status status = orchestrator_pipeline_open_trigger(pipeline, &policy, err);
     if (status != WEIR_OK)
         return status;
     change(policy, what);
@@ -223,7 +222,8 @@ enum weir_status orchestrator_pipeline_forget(struct pipeline *pipeline,
                                               const struct id_blocks *blocks,
                                               struct weir_error *err)
 {
-    return change_policy(pipeline, forget_blocks, blocks, err);
+    enum weir_status status = orchestrator_pipeline_load(pipeline, err);
+    return status == WEIR_OK ? change_policy(pipeline, forget_blocks, blocks, err) : status;
 }
 
 struct training {

@@ -118,6 +118,8 @@ enum weir_status orchestrator_pipeline_plan(const struct pipeline *pipeline,
                                             struct evaluation_tasks *tasks, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
+    if (pipeline->config->evaluation_count == 0)
+        return WEIR_OK;
     enum weir_status status = orchestrator_model_all(pipeline->context, pipeline->id, &rows, err);
     if (status != WEIR_OK)
         return status;
@@ -160,7 +162,7 @@ void orchestrator_pipeline_evaluate(struct pipeline *pipeline)
     const struct evaluation_wanted wanted = {.when = EVALUATE_AFTER_TRAINING,
                                              .newest = pipeline->caught_up};
     enum weir_status status = orchestrator_pipeline_load(pipeline, &err);
-    if (status == WEIR_OK) /* models of its rounds */
+    if (status == WEIR_OK && pipeline->newest.round.number > 0) /* models of its rounds */
         status = orchestrator_models_end_dropping(pipeline->context, &err);
     if (status == WEIR_OK && pipeline->config->mode == MODE_LIVE)
         status = drop_old(pipeline, &err);

@@ -33,11 +33,13 @@ enum pipeline_row {
     ROW_SCORER,   /* the model that it began to choose with, while that is there */
     ROW_HOLDOUTS, /* models that have learnt for it from what is held out */
     ROW_MODEL,    /* the newest that is stored */
+    ROW_RUN,      /* the newest run that trains for it */
+    ROW_NEXT,     /* the trigger behind it, if that has fired already */
     ROWS
 };
 
 struct pipeline_rows {
-    struct weir_asked asked[ROWS];
+    struct weir_rows *of[ROWS];
     uint64_t changes; /* of the database when they were read; 0: they were not */
 };
 

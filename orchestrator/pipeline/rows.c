@@ -8,7 +8,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- reading ---- */
 
@@ -18,7 +17,8 @@ void orchestrator_pipeline_ask_rows(const struct pipeline *pipeline, struct weir
         [ROW_PIPELINE] = Q_pipeline_get,       [ROW_DATASETS] = Q_datasets_of,
         [ROW_TRIGGER] = Q_trigger_under_way,   [ROW_ROUND] = Q_round_under_way,
         [ROW_SCORER] = Q_score_model_under_way, [ROW_HOLDOUTS] = Q_holdout_models_under_way,
-        [ROW_MODEL] = Q_model_newest,
+        [ROW_MODEL] = Q_model_newest,          [ROW_RUN] = Q_run_under_way,
+        [ROW_NEXT] = Q_trigger_next,
     };
     for (size_t i = 0; i < ROWS; i++)
         asked[i] = DB_ASKED(QUERIES[i], DB_I64(pipeline->id));
@@ -26,16 +26,18 @@ void orchestrator_pipeline_ask_rows(const struct pipeline *pipeline, struct weir
 
 void orchestrator_pipeline_rows_fini(struct pipeline_rows *rows)
 {
-    weir_asked_fini(rows->asked, ROWS);
-    rows->changes = 0;
+    for (size_t i = 0; i < ROWS; i++)
+        weir_rows_free(rows->of[i]);
+    *rows = (struct pipeline_rows){0};
 }
 
 static void keep(const struct pipeline *pipeline, struct pipeline_rows *rows,
                  const struct weir_asked asked[ROWS])
 {
     orchestrator_pipeline_rows_fini(rows);
-    memcpy(rows->asked, asked, sizeof(rows->asked));
-    if (asked[ROWS - 1].rows != NULL) /* the others are there, too */
+    for (size_t i = 0; i < ROWS; i++)
+        rows->of[i] = asked[i].rows;
+    if (rows->of[ROWS - 1] != NULL) /* the others are there, too */
         rows->changes = weir_db_changes(pipeline->context->db);
 }
 
@@ -139,24 +141,23 @@ enum weir_status orchestrator_pipeline_load(struct pipeline *pipeline, struct we
     enum weir_status status = read_rows(pipeline, err);
     if (status != WEIR_OK)
         return status;
-    const struct weir_asked *asked = pipeline->rows.asked;
-    const struct weir_rows *trigger = asked[ROW_TRIGGER].rows;
+    struct weir_rows *const *rows = pipeline->rows.of;
     pipeline->newest = (struct trigger_row){0};
-    if (weir_rows_count(asked[ROW_PIPELINE].rows) == 0) {
+    if (weir_rows_count(rows[ROW_PIPELINE]) == 0) {
         return weir_fail(err, WEIR_NOT_FOUND, "pipeline %s is not recorded",
                          pipeline->config->name);
     }
-    take_pipeline(pipeline, asked[ROW_PIPELINE].rows);
-    take_datasets(pipeline, asked[ROW_DATASETS].rows);
-    if (weir_rows_count(trigger) > 0)
-        orchestrator_pipeline_take_trigger(trigger, &pipeline->newest);
-    take_round(asked[ROW_ROUND].rows, &pipeline->newest.round);
+    take_pipeline(pipeline, rows[ROW_PIPELINE]);
+    take_datasets(pipeline, rows[ROW_DATASETS]);
+    if (weir_rows_count(rows[ROW_TRIGGER]) > 0)
+        orchestrator_pipeline_take_trigger(rows[ROW_TRIGGER], &pipeline->newest);
+    take_round(rows[ROW_ROUND], &pipeline->newest.round);
     return WEIR_OK;
 }
 
 const char *orchestrator_pipeline_newest_model(const struct pipeline *pipeline)
 {
-    const struct weir_rows *rows = pipeline->rows.asked[ROW_MODEL].rows;
+    const struct weir_rows *rows = pipeline->rows.of[ROW_MODEL];
     return weir_rows_count(rows) > 0 ? weir_rows_text(rows, 0, "id") : NULL;
 }
 

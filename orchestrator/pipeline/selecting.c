@@ -141,7 +141,7 @@ static void on_selected(void *owner, const struct weir_reply *reply, const struc
 static void find_scorer(const struct pipeline *pipeline, struct msg_select *select)
 {
     const struct trigger_round *round = &pipeline->newest.round;
-    const struct weir_rows *scorer = pipeline->rows.asked[ROW_SCORER].rows;
+    const struct weir_rows *scorer = pipeline->rows.of[ROW_SCORER];
     const char *newest = orchestrator_pipeline_newest_model(pipeline);
     select->pinned = round->number > 0 || weir_rows_count(scorer) > 0;
     if (round->number > 0)
@@ -156,7 +156,7 @@ static void find_scorer(const struct pipeline *pipeline, struct msg_select *sele
 static void find_holdouts(const struct pipeline *pipeline, struct msg_select *select,
                           const char *names[HOLDOUT_MODELS_MAX])
 {
-    const struct weir_rows *rows = pipeline->rows.asked[ROW_HOLDOUTS].rows;
+    const struct weir_rows *rows = pipeline->rows.of[ROW_HOLDOUTS];
     size_t count = weir_rows_count(rows);
     count = count < HOLDOUT_MODELS_MAX ? count : HOLDOUT_MODELS_MAX;
     for (size_t i = 0; i < count; i++)

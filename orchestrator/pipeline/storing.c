@@ -23,18 +23,20 @@ static enum weir_status effect_stored(struct pipeline *pipeline, const void *wha
     const struct stored *stored = what;
     struct pipelines *all = pipeline->all;
     struct model_wanted wanted = stored->wanted;
-    WEIR_AUTO(weir_rows) times = NULL;
+    struct weir_rows *const *rows = pipeline->rows.of;
+    int64_t now_us = weir_now_wall_us();
     enum weir_status status =
-        DB_RUN(all->context->db, Q_trigger_stored, &times, err, DB_I64(pipeline->id),
-               DB_I64(pipeline->newest.number), DB_I64(weir_now_wall_us()));
+        DB_RUN(all->context->db, Q_trigger_stored, NULL, err, DB_I64(pipeline->id),
+               DB_I64(pipeline->newest.number), DB_I64(now_us));
     if (status != WEIR_OK)
         return status;
-    wanted.timeline = orchestrator_pipeline_timeline_json(times, 0);
+    wanted.timeline = orchestrator_pipeline_timeline_json(rows[ROW_TRIGGER], 0, now_us);
     status = orchestrator_model_add(all->context, &wanted, &stored->files, err);
     json_decref(wanted.timeline);
     if (status == WEIR_OK)
         status = orchestrator_promotion_stored(
-            all->context, orchestrator_pipeline_outline(pipeline), wanted.id, err);
+            all->context, orchestrator_pipeline_outline(pipeline),
+            weir_rows_text(rows[ROW_PIPELINE], 0, "active_model"), wanted.id, err);
     if (status == WEIR_OK)
         status = orchestrator_pipeline_drop_rounds(pipeline, "", err);
     return status == WEIR_OK ? orchestrator_pipeline_tell_trained(pipeline, wanted.run, err)
@@ -46,6 +48,8 @@ static enum weir_status add_rounds(const struct pipeline *pipeline, struct run_r
                                    struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rounds = NULL;
+    if (pipeline->newest.round.number == 0)
+        return WEIR_OK;
     enum weir_status status = DB_RUN(pipeline->context->db, Q_rounds_cost, &rounds, err,
                                      DB_I64(pipeline->id), DB_I64(pipeline->newest.number));
     if (status != WEIR_OK)
@@ -75,6 +79,8 @@ static void store(struct pipeline *pipeline, const struct run_result *run)
     if (status == WEIR_OK)
         status =
             orchestrator_model_place(pipeline->context, &stored.wanted, &stored.files, &problem);
+    if (status == WEIR_OK)
+        status = orchestrator_pipeline_load(pipeline, &problem);
     if (status != WEIR_OK) {
         orchestrator_pipeline_trouble(pipeline, status, &problem);
         return;

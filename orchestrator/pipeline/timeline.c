@@ -3,36 +3,37 @@
 
 #include "orchestrator/context/events.h"
 
+enum step { ARRIVED, FIRED, SEALED, FIRST_BATCH, TRAINED, STORED, EVALUATED, STEPS };
+
 /* Each in the column NAME_us. */
 static const struct {
     const char *name, *column;
-} STEPS[] = {
-#define STEP(name)         \
-    {                      \
-#name, #name "_us" \
+} OF[STEPS] = {
+#define STEP(step, name)         \
+    [step] = {                   \
+        name, name "_us"         \
     }
-    STEP(arrived), STEP(fired),  STEP(sealed),    STEP(first_batch),
-    STEP(trained), STEP(stored), STEP(evaluated),
+    STEP(ARRIVED, "arrived"),         STEP(FIRED, "fired"),     STEP(SEALED, "sealed"),
+    STEP(FIRST_BATCH, "first_batch"), STEP(TRAINED, "trained"), STEP(STORED, "stored"),
+    STEP(EVALUATED, "evaluated"),
 #undef STEP
 };
 
-json_t *orchestrator_pipeline_timeline_json(const struct weir_rows *rows, size_t row)
+json_t *orchestrator_pipeline_timeline_json(const struct weir_rows *rows, size_t row,
+                                            int64_t stored_us)
 {
-    const char *first = weir_rows_is_null(rows, row, "arrived_us") ? "fired_us" : "arrived_us";
-    bool is_stored = !weir_rows_is_null(rows, row, "stored_us");
-    int64_t took_us =
-        is_stored ? weir_rows_i64(rows, row, "stored_us") - weir_rows_i64(rows, row, first) : 0;
+    int64_t at_us[STEPS]; /* 0: it is not taken */
     json_t *timeline = json_object();
-
-    for (size_t i = 0; i < WEIR_COUNT(STEPS); i++) {
-        bool is_taken = !weir_rows_is_null(rows, row, STEPS[i].column);
-        json_object_set_new(timeline, STEPS[i].name,
-                            is_taken
-                                ? orchestrator_json_time(weir_rows_i64(rows, row, STEPS[i].column))
-                                : json_null());
-    }
+    for (size_t i = 0; i < STEPS; i++)
+        at_us[i] = weir_rows_i64(rows, row, OF[i].column);
+    at_us[STORED] = stored_us != 0 ? stored_us : at_us[STORED];
+    for (size_t i = 0; i < STEPS; i++)
+        json_object_set_new(timeline, OF[i].name,
+                            at_us[i] != 0 ? orchestrator_json_time(at_us[i]) : json_null());
+    int64_t first_us = at_us[ARRIVED] != 0 ? at_us[ARRIVED] : at_us[FIRED];
     json_object_set_new(timeline, "seconds",
-                        is_stored ? json_real((double)took_us / 1e6) : json_null());
+                        at_us[STORED] != 0 ? json_real((double)(at_us[STORED] - first_us) / 1e6)
+                                           : json_null());
     json_object_set_new(timeline, "hidden_seconds",
                         json_real((double)weir_rows_i64(rows, row, "hidden_us") / 1e6));
     return timeline;

@@ -159,6 +159,7 @@ enum weir_status orchestrator_pipeline_run_newest(struct pipeline *pipeline, run
         .epochs_in_all = round->epochs > 0 ? pipeline->config->epochs : 0,
         .seed = orchestrator_round_seed(pipeline->config->seed, round->number),
         .base_model = find_base(pipeline),
+        .done = &pipeline->rows.of[ROW_RUN],
     };
     return orchestrator_run_start(pipeline->all->runs, &wanted, done, pipeline, err);
 }

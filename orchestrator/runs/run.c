@@ -42,7 +42,7 @@ static void forget_calls(struct run *run)
 
 static void free_run(struct run *run)
 {
-    weir_rows_free(run->row);
+    orchestrator_run_drop_rows(run);
     weir_buf_fini(&run->fitted);
     weir_buf_fini(&run->tables);
     weir_arena_free(run->arena);
@@ -65,11 +65,11 @@ void orchestrator_run_worked(struct runs *runs, int64_t number, const struct run
 
 void orchestrator_run_end(struct run *run, const struct weir_error *err)
 {
-    forget_calls(run);
-    LIST_REMOVE(run, link);
     if (err != NULL && run->launched && !run->trained)
         run->runs->trainers.end(run->runs->trainers.owner, run->number);
     orchestrator_run_release_slot(run->runs, run->number);
+    forget_calls(run);
+    LIST_REMOVE(run, link);
     struct run_result result;
     if (err == NULL)
         orchestrator_run_result_of(run, &result);
@@ -420,16 +420,16 @@ static enum weir_status load_base(struct run *run, struct weir_error *err)
         run->start_from = given == WEIR_OK ? path : weir_strdup("");
         return given;
     }
-    enum weir_status status = orchestrator_model_get(run->context, run->base_model, &model, err);
-    if (status != WEIR_OK)
-        return status;
-    status = orchestrator_model_file(run->context, &model, run->directory, &path, err);
+    if (weir_rows_count(run->base) == 0)
+        return orchestrator_model_is_missing(run->base_model, err);
+    orchestrator_model_row(run->base, 0, &model);
+    enum weir_status status =
+        orchestrator_model_file(run->context, &model, run->directory, &path, err);
     if (status == WEIR_OK) {
         free(run->start_from);
         run->start_from = path;
         status = orchestrator_model_fitted(run->context, &model, &run->fitted, err);
     }
-    orchestrator_model_fini(&model);
     return status;
 }
 

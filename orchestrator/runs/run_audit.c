@@ -105,8 +105,16 @@ static enum weir_status record_audit(struct run *run, const struct msg_job_is *j
                          " delivered twice, which %s does not allow",
                          run->number, job->lost, job->duplicated, job->delivery);
     }
-    enum weir_status status = orchestrator_commit(run->context, effect_audited, run, job, err);
-    return status == WEIR_OK ? orchestrator_run_load(run, err) : status;
+    struct weir_asked asked[RUN_ROWS];
+    orchestrator_run_ask_rows(run, asked);
+    enum weir_status status = orchestrator_commit_and_ask(run->context, effect_audited, run, job,
+                                                          asked, RUN_ROWS, err);
+    if (status != WEIR_OK)
+        return status;
+    if (asked[RUN_ROWS - 1].rows != NULL)
+        return orchestrator_run_keep_rows(run, asked, err);
+    weir_asked_fini(asked, RUN_ROWS);
+    return orchestrator_run_load(run, err);
 }
 
 static void audit_step(void *owner)

@@ -52,17 +52,13 @@ static double later_of_first(const struct run *run)
 
 struct run_foresight orchestrator_run_foresee(const struct run *run)
 {
-    struct weir_error err;
-    WEIR_AUTO(weir_rows) rows = NULL;
     struct run_foresight foresight = {0};
-    if (!weir_str_equal(run->mode, "train") ||
-        DB_RUN(run->context->db, Q_run_training_before, &rows, &err, DB_I64(run->pipeline),
-               DB_I64(run->number)) != WEIR_OK)
+    if (!weir_str_equal(run->mode, "train"))
         return foresight;
-    if (weir_rows_count(rows) == 0)
+    if (weir_rows_count(run->before) == 0)
         foresight.later = later_of_first(run);
     else
-        compare(run, weir_rows_text(rows, 0, "set_path"), weir_rows_i64(rows, 0, "trainings"),
-                &foresight);
+        compare(run, weir_rows_text(run->before, 0, "set_path"),
+                weir_rows_i64(run->before, 0, "trainings"), &foresight);
     return foresight;
 }

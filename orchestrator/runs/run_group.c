@@ -115,14 +115,14 @@ static enum weir_status record(struct run *run, struct weir_error *err)
     const struct group_member sum = orchestrator_group_sum(&run->group);
     const struct run_outcome *outcome = &run->outcome;
     bool learns = strcmp(run->mode, "train") == 0;
-    enum weir_status status =
-        DB_RUN(run->context->db, Q_run_trained, NULL, err, DB_I64(run->number), DB_I64(sum.samples),
-               DB_F64(outcome->loss), DB_I64(sum.busy_ns), DB_I64(sum.wait_ns), DB_I64(sum.cpu_ns),
-               DB_TEXT(outcome->model), DB_TEXT(outcome->outputs),
-               DB_BYTES(learns ? weir_buf_view(&outcome->fitted) : weir_bytes_of("")),
-               outcome->first_us > 0 ? DB_I64(outcome->first_us) : DB_NULL,
-               DB_I64(orchestrator_run_bill_ns(run->runs, run->number)), DB_TEXT(outcome->metrics));
-    return status == WEIR_OK ? orchestrator_run_load(run, err) : status;
+    const struct weir_asked trained = DB_ASKED(
+        Q_run_trained, DB_I64(run->number), DB_I64(sum.samples), DB_F64(outcome->loss),
+        DB_I64(sum.busy_ns), DB_I64(sum.wait_ns), DB_I64(sum.cpu_ns), DB_TEXT(outcome->model),
+        DB_TEXT(outcome->outputs),
+        DB_BYTES(learns ? weir_buf_view(&outcome->fitted) : weir_bytes_of("")),
+        outcome->first_us > 0 ? DB_I64(outcome->first_us) : DB_NULL,
+        DB_I64(orchestrator_run_bill_ns(run->runs, run->number)), DB_TEXT(outcome->metrics));
+    return orchestrator_run_change(run, trained, err);
 }
 
 static void answer_all(struct run *run, const struct weir_error *refusal)

@@ -15,17 +15,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum weir_status orchestrator_run_load(struct run *run, struct weir_error *err)
+/* ---- reading ---- */
+
+/* By purpose: one that is just added is found in the same round trip. */
+static void ask_rows(int64_t pipeline, const char *purpose, struct weir_asked asked[RUN_ROWS])
 {
-    struct weir_rows *row = NULL;
-    enum weir_status status = DB_RUN(run->context->db, Q_run_get, &row, err, DB_I64(run->number));
-    if (status != WEIR_OK)
-        return status;
-    if (weir_rows_count(row) == 0) {
-        weir_rows_free(row);
-        return weir_fail(err, WEIR_NOT_FOUND, "run %lld is not recorded", (long long)run->number);
-    }
+    static const int QUERIES[RUN_ROWS] = {[RUN_ROW] = Q_run_of_purpose,
+                                          [RUN_BASE] = Q_run_base,
+                                          [RUN_BEFORE] = Q_run_training_before};
+    for (size_t i = 0; i < RUN_ROWS; i++)
+        asked[i] = DB_ASKED(QUERIES[i], DB_I64(pipeline), DB_TEXT(purpose));
+}
+
+void orchestrator_run_ask_rows(const struct run *run, struct weir_asked asked[RUN_ROWS])
+{
+    ask_rows(run->pipeline, run->purpose, asked);
+}
+
+void orchestrator_run_drop_rows(struct run *run)
+{
     weir_rows_free(run->row);
+    weir_rows_free(run->base);
+    weir_rows_free(run->before);
+    run->row = run->base = run->before = NULL;
+}
+
+static void take_row(struct run *run, struct weir_rows *row)
+{
     run->row = row;
     run->pipeline = weir_rows_i64(row, 0, "pipeline");
     run->purpose = weir_rows_text(row, 0, "purpose");
@@ -39,7 +55,45 @@ enum weir_status orchestrator_run_load(struct run *run, struct weir_error *err)
     run->seed = (uint64_t)weir_rows_i64(row, 0, "seed");
     run->base_model = weir_rows_text_or_null(row, 0, "base_model");
     run->clean_epoch = weir_rows_i64(row, 0, "clean_epoch");
+    run->changes = weir_db_changes(run->context->db);
+}
+
+enum weir_status orchestrator_run_keep_rows(struct run *run, const struct weir_asked asked[RUN_ROWS],
+                                            struct weir_error *err)
+{
+    struct weir_rows *row = asked[RUN_ROW].rows;
+    if (weir_rows_count(row) == 0 || weir_rows_i64(row, 0, "number") != run->number) {
+        for (size_t i = 0; i < RUN_ROWS; i++)
+            weir_rows_free(asked[i].rows);
+        return weir_fail(err, WEIR_NOT_FOUND, "run %lld is not recorded", (long long)run->number);
+    }
+    orchestrator_run_drop_rows(run);
+    take_row(run, row);
+    run->base = asked[RUN_BASE].rows;
+    run->before = asked[RUN_BEFORE].rows;
     return WEIR_OK;
+}
+
+enum weir_status orchestrator_run_load(struct run *run, struct weir_error *err)
+{
+    struct weir_asked asked[RUN_ROWS];
+    if (run->changes == weir_db_changes(run->context->db))
+        return WEIR_OK;
+    orchestrator_run_ask_rows(run, asked);
+    enum weir_status status = weir_db_ask(run->context->db, asked, RUN_ROWS, err);
+    return status == WEIR_OK ? orchestrator_run_keep_rows(run, asked, err) : status;
+}
+
+enum weir_status orchestrator_run_change(struct run *run, struct weir_asked change,
+                                         struct weir_error *err)
+{
+    struct weir_asked asked[1 + RUN_ROWS] = {change};
+    orchestrator_run_ask_rows(run, &asked[1]);
+    enum weir_status status = weir_db_ask(run->context->db, asked, WEIR_COUNT(asked), err);
+    if (status != WEIR_OK)
+        return status;
+    weir_asked_fini(asked, 1);
+    return orchestrator_run_keep_rows(run, &asked[1], err);
 }
 
 const char *orchestrator_run_row_state(const struct run *run)
@@ -88,24 +142,55 @@ enum weir_status orchestrator_run_number(const struct runs *runs, const struct r
                                          int64_t *ret_number, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(runs->context->db, Q_run_by_purpose, &rows, err,
+    enum weir_status status = DB_RUN(runs->context->db, Q_run_of_purpose, &rows, err,
                                      DB_I64(wanted->pipeline.id), DB_TEXT(wanted->purpose));
     if (status == WEIR_OK)
         *ret_number = weir_rows_i64(rows, 0, "number");
     return status;
 }
 
-static enum weir_status find_or_add(struct runs *runs, const struct run_wanted *wanted,
-                                    int64_t *ret_number, struct weir_error *err)
+/* ---- starting ---- */
+
+static struct weir_asked add(const struct runs *runs, const struct run_wanted *wanted)
 {
-    enum weir_status status = DB_RUN(
-        runs->context->db, Q_run_add, NULL, err, DB_I64(wanted->pipeline.id),
-        DB_TEXT(wanted->purpose), DB_TEXT(wanted->mode), DB_I64(wanted->trigger),
-        DB_TEXT(wanted->set_digest),
+    return DB_ASKED(
+        Q_run_add, DB_I64(wanted->pipeline.id), DB_TEXT(wanted->purpose), DB_TEXT(wanted->mode),
+        DB_I64(wanted->trigger), DB_TEXT(wanted->set_digest),
         DB_TEXT(weir_path_below(runs->context->data_dir, wanted->set_path)), DB_I64(wanted->epochs),
         DB_I64(wanted->seed), wanted->base_model == NULL ? DB_NULL : DB_TEXT(wanted->base_model),
         DB_I64(weir_now_wall_us()), DB_I64(wanted->epochs_before), DB_I64(wanted->epochs_in_all));
-    return status == WEIR_OK ? orchestrator_run_number(runs, wanted, ret_number, err) : status;
+}
+
+/* Of a run that is done nothing else is needed. */
+static bool take_done(const struct run_wanted *wanted, struct weir_asked rows[RUN_ROWS])
+{
+    struct weir_rows *known = wanted->done != NULL ? *wanted->done : NULL;
+    if (known == NULL || weir_rows_count(known) == 0 ||
+        !weir_str_equal(weir_rows_text(known, 0, "purpose"), wanted->purpose) ||
+        !weir_str_equal(weir_rows_text(known, 0, "state"), "done"))
+        return false;
+    rows[RUN_ROW].rows = WEIR_TAKE(*wanted->done);
+    return true;
+}
+
+static enum weir_status find_or_add(const struct runs *runs, const struct run_wanted *wanted,
+                                    struct weir_asked rows[RUN_ROWS], struct weir_error *err)
+{
+    enum { ADD, REOPEN, CHANGES };
+    struct weir_asked asked[CHANGES + RUN_ROWS] = {
+        [ADD] = add(runs, wanted),
+        [REOPEN] =
+            DB_ASKED(Q_run_reopen, DB_I64(wanted->pipeline.id), DB_TEXT(wanted->purpose))};
+    if (take_done(wanted, rows))
+        return WEIR_OK;
+    ask_rows(wanted->pipeline.id, wanted->purpose, &asked[CHANGES]);
+    enum weir_status status = weir_db_ask(runs->context->db, asked, WEIR_COUNT(asked), err);
+    if (status != WEIR_OK)
+        return status;
+    weir_asked_fini(asked, CHANGES);
+    for (size_t i = 0; i < RUN_ROWS; i++)
+        rows[i] = asked[CHANGES + i];
+    return WEIR_OK;
 }
 
 static void draw_token(struct run *run)
@@ -134,34 +219,41 @@ static enum weir_status find_outline(const struct runs *runs, const struct run_w
     return status;
 }
 
+static struct run *begin_new(struct runs *runs, int64_t number)
+{
+    char name[32];
+    (void)snprintf(name, sizeof(name), "%lld", (long long)number);
+    struct run *run = weir_calloc(1, sizeof(*run));
+    run->runs = runs;
+    run->context = runs->context;
+    run->number = number;
+    run->port_holder = -1;
+    draw_token(run);
+    run->directory = orchestrator_path(runs->context, "runs", name);
+    run->start_from = weir_strdup("");
+    run->arena = weir_arena_new();
+    LIST_INSERT_HEAD(&runs->all, run, link);
+    orchestrator_run_schedule(run, 0, orchestrator_run_begin);
+    return run;
+}
+
 enum weir_status orchestrator_run_start(struct runs *runs, const struct run_wanted *wanted,
                                         run_done_fn *done, void *owner, struct weir_error *err)
 {
-    int64_t number = 0;
     struct pipeline_outline outline;
+    struct weir_asked rows[RUN_ROWS] = {{.rows = NULL}};
     enum weir_status status = find_outline(runs, wanted, &outline, err);
     if (status == WEIR_OK)
-        status = find_or_add(runs, wanted, &number, err);
-    if (status == WEIR_OK)
-        status = DB_RUN(runs->context->db, Q_run_reopen, NULL, err, DB_I64(number));
+        status = find_or_add(runs, wanted, rows, err);
     if (status != WEIR_OK)
         return status;
+    int64_t number = weir_rows_i64(rows[RUN_ROW].rows, 0, "number");
     struct run *run = orchestrator_run_find(runs, number);
-    if (run == NULL) {
-        char name[32];
-        (void)snprintf(name, sizeof(name), "%lld", (long long)number);
-        run = weir_calloc(1, sizeof(*run));
-        run->runs = runs;
-        run->context = runs->context;
-        run->number = number;
-        run->port_holder = -1;
-        draw_token(run);
-        run->directory = orchestrator_path(runs->context, "runs", name);
-        run->start_from = weir_strdup("");
-        run->arena = weir_arena_new();
-        LIST_INSERT_HEAD(&runs->all, run, link);
-        orchestrator_run_schedule(run, 0, orchestrator_run_begin);
-    }
+    if (run == NULL)
+        run = begin_new(runs, number);
+    status = orchestrator_run_keep_rows(run, rows, err);
+    if (status != WEIR_OK)
+        return status;
     if (run->owner != NULL && run->owner != owner) {
         return weir_fail(err, WEIR_UNAVAILABLE, "run %lld is in work for somebody else",
                          (long long)number);

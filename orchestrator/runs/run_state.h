@@ -18,7 +18,10 @@ struct run {
     struct runs *runs;
     struct context *context;
     LIST_ENTRY(run) link;
-    struct weir_rows *row; /* Q_run_get: the texts below are borrowed from it */
+    struct weir_rows *row;    /* the texts below are borrowed from it */
+    struct weir_rows *base;   /* the model's that it starts from, or uses; NULL: not read */
+    struct weir_rows *before; /* the training's before it; NULL: the same */
+    uint64_t changes;         /* of the database when they were read */
     int64_t number;
     char token[WEIR_DIGEST_TEXT_MAX]; /* 128 random bits, that its trainers must show */
     int64_t pipeline;
@@ -110,8 +113,18 @@ struct orchestrator_trainer orchestrator_run_trainer(const struct run *run);
 /* Answers a trainer that asks what to do. */
 void orchestrator_run_tell(const struct run *run, struct weir_rpc_server *server,
                            const struct weir_route *route);
-/* Reads the row again; what the run points to changes. */
+/* What is read of a run, each time. */
+enum run_row { RUN_ROW, RUN_BASE, RUN_BEFORE, RUN_ROWS };
+void orchestrator_run_ask_rows(const struct run *run, struct weir_asked asked[RUN_ROWS]);
+/* Takes what came of it; what the run points to changes. NOT_FOUND: an erasure has purged it. */
+enum weir_status orchestrator_run_keep_rows(struct run *run, const struct weir_asked asked[RUN_ROWS],
+                                            struct weir_error *err) WEIR_MUST_USE;
+void orchestrator_run_drop_rows(struct run *run);
+/* Reads the row again, unless nothing has changed since. */
 enum weir_status orchestrator_run_load(struct run *run, struct weir_error *err) WEIR_MUST_USE;
+/* The same behind a statement that changes it, in the same round trip. */
+enum weir_status orchestrator_run_change(struct run *run, struct weir_asked change,
+                                         struct weir_error *err) WEIR_MUST_USE;
 /* "open", "trained", "done" or "failed". */
 const char *orchestrator_run_row_state(const struct run *run);
 /* The result as the row has it. */

@@ -93,7 +93,7 @@ static enum weir_status add_row(struct topics *topics, int64_t pipeline,
                             orchestrator_topic_decision(weir_rows_text(rows, i, "decision")));
     }
     json_object_set_new(row, "costs", json_object());
-    json_object_set_new(row, "timeline", orchestrator_pipeline_timeline_json(rows, i));
+    json_object_set_new(row, "timeline", orchestrator_pipeline_timeline_json(rows, i, 0));
     add_training(row, rows, i);
     json_array_append_new(report, row);
     if (!stored)

@@ -106,7 +106,7 @@ static enum weir_status add_timeline(struct topics *topics, int64_t pipeline, js
     if (status != WEIR_OK)
         return status;
     json_t *timeline =
-        weir_rows_count(rows) == 0 ? json_null() : orchestrator_pipeline_timeline_json(rows, 0);
+        weir_rows_count(rows) == 0 ? json_null() : orchestrator_pipeline_timeline_json(rows, 0, 0);
     if (json_is_object(timeline))
         json_object_set_new(timeline, "trigger", json_integer(weir_rows_i64(rows, 0, "number")));
     json_object_set_new(json, "timeline", timeline);
