@@ -135,7 +135,7 @@ def trained_epochs(lab, last):
 
 
 def test_a_trigger_under_way_ends_with_the_file_it_began_with(lab):
-    long = changed(lab, "long", ("epochs: 2", "epochs: 500"))
+    long = changed(lab, "long", ("epochs: 2", "epochs: 150"))
     short = changed(lab, "short", ("epochs: 2", "epochs: 3"))
     lab.weir("apply", str(long))
     push(lab, 400, 100)
@@ -143,7 +143,7 @@ def test_a_trigger_under_way_ends_with_the_file_it_began_with(lab):
     lab.weir("apply", str(short))
     push(lab, 500, 100)
     await_event(lab, "model_stored", trigger=5)
-    assert trained_epochs(lab, 2) == ["3", "500"], trained_epochs(lab, 2)
+    assert trained_epochs(lab, 2) == ["3", "150"], trained_epochs(lab, 2)
     lab.pipeline = short
 
 
@@ -172,7 +172,7 @@ def test_an_erasure_trains_each_model_again_with_its_own_file(lab):
     receipt = answer(lab, "erase", "request", "--subject", person, "--wait")
     assert receipt["state"] == "FINISHED", receipt
     runs = query(lab, "SELECT epochs FROM orchestrator.run WHERE purpose LIKE 'replace/%' ORDER BY number")
-    assert runs == ["1", "2", "2", "500", "3", "3"], runs
+    assert runs == ["1", "2", "2", "150", "3", "3"], runs
     assert "nothing is wrong" in lab.weir("doctor")
 
 

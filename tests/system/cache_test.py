@@ -128,6 +128,13 @@ def test_batches_are_the_same_whatever_becomes_of_the_cache():
     lab.pipeline.write_text(lab.pipeline.read_text().replace("name: kept, mode", "name: other, mode"))
     other = lab.run().finish()
     assert outcome(other.events) == expected and struct.pack("<4f", *CANARY) in kept(lab)
+    with served(lab):
+        assert_rows_are_told(lab)
+    lab.remove()
+
+
+def assert_rows_are_told(lab):
+    """By the plan and by the page of what is kept, until it is dropped."""
     plan = json.loads(lab.weir("plan", "other", "--json"))
     (first,) = (one for one in plan["operators"] if one["operator"] == "csv_fields")
     assert plan["kept_after"] == "clamp" and "rows are kept after clamp" in lab.weir("plan", "other"), plan
@@ -141,21 +148,21 @@ def test_batches_are_the_same_whatever_becomes_of_the_cache():
     assert plan["kept"]["hits"] + plan["kept"]["misses"] == EPOCHS * ROWS and plan["kept"]["damaged"] == 0, plan
     lab.weir("cache", "drop")
     assert not segments(lab) and "nothing is kept" in lab.weir("cache")
-    lab.remove()
 
 
 def test_what_pays_is_kept_without_being_asked():
     outcomes = []
     for cache in "none", "auto":
         lab = Lab(every=100, epochs=60, pipeline=PICTURES.replace("CACHE", cache))
-        write_pictures(lab, 300)
+        write_pictures(lab, 200)
         run = lab.run()
         run.wait_until(lambda run=run: is_trained(run))
         run.kill("worker-1")
         assert_clean_audits(run.finish().events)
         outcomes.append(outcome(run.events))
-        plan = json.loads(lab.weir("plan", "pictures", "--json"))
-        shown, stock = lab.weir("plan", "pictures"), json.loads(lab.weir("cache", "--json"))
+        with served(lab):
+            plan = json.loads(lab.weir("plan", "pictures", "--json"))
+            shown, stock = lab.weir("plan", "pictures"), json.loads(lab.weir("cache", "--json"))
         changed = [event for event in run.events if event["event"] == "plan_changed"]
         lab.remove()
     assert outcomes[0] == outcomes[1], "the same batches, though what is kept changes in the midst of a job"

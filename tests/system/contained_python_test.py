@@ -69,7 +69,7 @@ def test_one_that_takes_more_memory_than_allowed_is_ended():
 
 
 def test_one_that_prints_megabytes_fills_no_disk():
-    prints = "for _ in range(10 if os.path.exists('p') else 500_000):\n        print('of no use to anybody, and there is much of it')\n    "
+    prints = "for _ in range(10 if os.path.exists('p') else 50_000):\n        print(10 * 'of no use to anybody, and there is much of it ')\n    "
     lab, _, run = run_with(GOOD.replace("    if not", f"    {prints}open('p', 'w').close()\n    if not", 1))
     run.finish()
     logs = [path.stat().st_size for path in (lab.data_dir / "log").glob("trainer-*.log*")]

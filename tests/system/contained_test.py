@@ -1,11 +1,17 @@
 """Programs that misbehave as trainers: each is ended or refused, counted, and quoted; nothing else is harmed, and the same pipeline goes
 on when the program is mended. The bad ones are the program of the guide, with one thing wrong."""
 
+import atexit
+import functools
 import os
 import re
+import shutil
+import tempfile
+from pathlib import Path
 
-from loop_test import MODES, OURS, build, compile_in, declare
-from weirlab import Lab, Run, run_tests
+from client_package import write_program
+from loop_test import MODES, OURS, build_in, compile_in, declare
+from weirlab import Lab, Run, everyone_may_enter, run_tests
 
 LOG_BYTES_MAX = (16 << 20) + (1 << 16)  # of a log, and of what was set aside of it
 HUNGRY = """    char *much = malloc(300 << 20);
@@ -21,35 +27,52 @@ OPENED = "    must(weir_client_open(&options, &client, &error));\n"
 MODEL = 'result.model = "model";'
 
 
+@functools.cache
+def good_program():
+    """Where the program of the guide was built, what it is called there, and its source."""
+    folder = Path(tempfile.mkdtemp(prefix="weir-contained-"))
+    atexit.register(shutil.rmtree, folder)
+    everyone_may_enter(folder)
+    source = write_program(folder / "program") / "loop.c"
+    return source, build_in(folder), source.read_text()
+
+
+def compiled(change, to):
+    """The program with these changes."""
+    source, program, text = good_program()
+    for before, after in change:
+        assert before in text, before
+        text = text.replace(before, after)
+    source.write_text(text)
+    compile_in(source.parent)
+    shutil.copy(program, to)
+    return to
+
+
 def bad_program(change, declared="", **training):
-    """The lab, its system file, and what puts the program right again."""
+    """The lab, its system file, and its program."""
     keys = ", ".join(f"{key}: {value}" for key, value in {"retries": 0, **training}.items())
     lab = Lab(samples=200, every=100, epochs=1, pipeline=OURS.replace("seed: 1}}", f"seed: 1, {keys}}}}}"))
-    system = build(lab)
-    program = re.search(r"command: \[(.*?)\]", system.read_text()).group(1)
-    os.rename(program, f"{program}.good")
-    source = (lab.folder / "program" / "loop.c").read_text()
-    for before, after in change:
-        assert before in source, before
-        source = source.replace(before, after)
-    (lab.folder / "program" / "loop.c").write_text(source)
-    compile_in(lab.folder / "program")
-    return lab, declare(lab, program, f"{MODES}{declared}"), lambda: os.replace(f"{program}.good", program)
+    program = compiled(change, lab.folder / "loop")
+    return lab, declare(lab, program, f"{MODES}{declared}"), program
 
 
-def fails_with(words, change, declared="", **training):
-    lab, system, mend = bad_program(change, declared, **training)
+def fails_with(words, change, declared="", is_mended=False, **training):
+    """Ends so; and where the program is mended then, the pipeline goes on."""
+    lab, system, program = bad_program(change, declared, **training)
     run = Run(lab.pipeline, lab.data_dir, system).finish(expect=1)
     assert re.search(words, "".join(run.stderr)), (words, run.stderr)
-    mend()
-    Run(lab.pipeline, lab.data_dir, system).finish()
-    lab.weir("doctor")
+    if is_mended:
+        program.unlink()
+        compiled([], program)
+        Run(lab.pipeline, lab.data_dir, system).finish()
+        lab.weir("doctor")
     lab.remove()
 
 
 def test_one_that_takes_more_memory_than_allowed_is_ended():
     said = r"trainer failed 2 times, the last time: it held [1-3]\d\d\.\d MiB of memory, 100\.0 MiB are allowed \(programs\.loop\.memory"
-    fails_with(said, [(OPENED, OPENED + HUNGRY)], ", memory: 100MiB", retries=1)
+    fails_with(said, [(OPENED, OPENED + HUNGRY)], ", memory: 100MiB", is_mended=True, retries=1)
 
 
 def test_what_its_children_take_counts():
@@ -66,7 +89,7 @@ def test_address_space_is_its_own_affair():
 
 
 def test_one_that_prints_megabytes_fills_no_disk():
-    prints = '    for (int i = 0; i < 1000000; i++)\n        printf("line %d: this is of no use to anybody, and there is much of it\\n", i);\n'
+    prints = '    for (int i = 0; i < 400000; i++)\n        printf("line %d: this is of no use to anybody, and there is much of it\\n", i);\n'
     lab, system, _ = bad_program([(OPENED, OPENED + prints)])
     Run(lab.pipeline, lab.data_dir, system).finish()
     logs = [path.stat().st_size for path in (lab.data_dir / "log").glob("trainer-*.log*")]
@@ -76,16 +99,16 @@ def test_one_that_prints_megabytes_fills_no_disk():
 
 def test_one_that_hangs_is_ended():
     fails_with(r"it said nothing for 1\d s \(training\.patience\)", [("must(weir_client_task", "pause();\n    must(weir_client_task")],
-               patience="10s")
+               is_mended=True, patience="10s")
 
 
 def test_one_that_leaves_early_is_quoted():
     leaves = '    puts("that is enough");\n    return 0;\n'
-    fails_with("exit code 0, and its run was not done; it said: that is enough", [(OPENED, OPENED + leaves)])
+    fails_with("exit code 0, and its run was not done; it said: that is enough", [(OPENED, OPENED + leaves)], is_mended=True)
 
 
 def test_half_a_model_is_none():
-    fails_with("finish: found no model 'half', expected a file or a directory in", [(MODEL, 'result.model = "half";')])
+    fails_with("finish: found no model 'half', expected a file or a directory in", [(MODEL, 'result.model = "half";')], is_mended=True)
 
 
 def test_a_model_elsewhere_is_none():
@@ -102,12 +125,11 @@ def test_outputs_of_every_sample_are_needed():
 
 
 def test_one_that_cannot_be_started_is_named():
-    lab, system, mend = bad_program([])
-    program = lab.folder / "program/build/loop"
-    program.unlink()
+    lab, system, program = bad_program([])
+    aside = program.rename(lab.folder / "aside")
     run = Run(lab.pipeline, lab.data_dir, system).finish(expect=1)
     assert str(program) in "".join(run.stderr), run.stderr
-    mend()
+    aside.rename(program)
     Run(lab.pipeline, lab.data_dir, system).finish()
     lab.remove()
 

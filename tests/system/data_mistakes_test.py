@@ -1,6 +1,6 @@
 """Mistakes in data that `weir config check --data` finds before anything runs: each by one line that says where in the pipeline file,
 and in which record of which file; all of them in one round; and none in data that is good. In a folder, compressed, in a bucket. No
-platform, no Postgres."""
+platform, no Postgres. Usage: data_mistakes_test.py [everywhere]: each of them in each kind of place, not some of them"""
 
 import contextlib
 import functools
@@ -385,12 +385,20 @@ def test_each_is_found_by_one_line_with_its_places(folder):
     assert_each_is_found(folder, in_folder, EACH)
 
 
-def test_each_is_found_in_compressed_files(folder):
-    assert_each_is_found(folder, compressed, [mistake for mistake in EACH if mistake[0] in ("table", "lines")])
+COMPRESSIBLE = [mistake for mistake in EACH if mistake[0] in ("table", "lines")]
 
 
-def test_each_is_found_in_a_bucket(folder):
-    assert_each_is_found(folder, in_bucket, EACH[::3])
+def test_they_are_found_in_compressed_files(folder):
+    assert_each_is_found(folder, compressed, COMPRESSIBLE[::4])
+
+
+def test_they_are_found_in_a_bucket(folder):
+    assert_each_is_found(folder, in_bucket, EACH[2::6])
+
+
+def everywhere_each_is_found_in_compressed_files_and_in_a_bucket(folder):
+    assert_each_is_found(folder, compressed, COMPRESSIBLE)
+    assert_each_is_found(folder, in_bucket, EACH)
 
 
 def test_no_more_is_read_of_large_objects_than_their_first_mebibyte(folder):
@@ -558,7 +566,7 @@ def test_nothing_is_written(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as name:
-        run_tests(globals(), Path(name))
+        run_tests(globals(), Path(name), prefix="everywhere_" if sys.argv[1:] == ["everywhere"] else "test_")
 
 
 main()

@@ -66,10 +66,10 @@ def sets_alone(found):
 
 
 def main():
-    lab = Lab(samples=3000, every=1000, epochs=40)
+    lab = Lab(samples=3000, every=1000, epochs=15)
     text = lab.pipeline.read_text()
     undisturbed = lab.run(lab.folder / "undisturbed").finish()
-    lab.pipeline.write_text(text.replace("epochs: 40", "epochs: 40000"))
+    lab.pipeline.write_text(text.replace("epochs: 15", "epochs: 40000"))
     look_inside(lab, lab.run(lab.folder / "watched"))
     for mode in MAY_BE:
         lab.pipeline.write_text(text.replace("delivery: exactly_once", f"delivery: {mode}"))

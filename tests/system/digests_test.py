@@ -73,7 +73,7 @@ def kill_workers(run, kills, draw):
 
 
 def test_kills_change_no_digest():
-    lab = without_evaluation(Lab(samples=2000, every=1000, epochs=30))
+    lab = without_evaluation(Lab(samples=2000, every=1000, epochs=15))
     expected = Run(lab.pipeline, lab.folder / "undisturbed", None, "--digests").finish()
     for order in ("deterministic", "relaxed"):
         run = Run(in_order(lab, order), lab.folder / f"{order}-killed", None, "--digests")

@@ -31,7 +31,12 @@ def build(lab, changes=()):
         text = source.read_text()
         assert before in text, before
         source.write_text(text.replace(before, after))
-    return declare(lab, build_with_cmake(source.parent, install(lab.folder / "prefix")), MODES)
+    return declare(lab, build_in(lab.folder), MODES)
+
+
+def build_in(folder):
+    """Builds the program that is there against a library that is installed there."""
+    return build_with_cmake(folder / "program", install(folder / "prefix"))
 
 
 def compile_in(folder):

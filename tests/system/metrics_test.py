@@ -382,7 +382,7 @@ def main():
     began = datetime.datetime.now(datetime.timezone.utc)
     lab = Lab(samples=900, every=300, epochs=2)
     text = lab.pipeline.read_text()
-    (lab.folder / "long.yaml").write_text(text.replace("name: lab,", "name: long,").replace("epochs: 2", "epochs: 150"))
+    (lab.folder / "long.yaml").write_text(text.replace("name: lab,", "name: long,").replace("epochs: 2", "epochs: 40"))
     (lab.folder / "alive.yaml").write_text(text.replace("name: lab, mode: replay", "name: alive, mode: live"))
     assert_addresses_are_refused(lab)
     with served(lab) as (server, url):

@@ -13,7 +13,7 @@ from weirlab import PIPELINE, Lab, assert_clean_audits, await_dataset, outcome, 
 
 ALONE = "budget: {{cpu_seconds: 1000000}}\n"  # a budget waits for what each training costs: nothing is ahead
 LONG = re.sub(r"evaluation: .*\n", "", PIPELINE)
-SIZES = {"samples": 1500, "every": 300, "epochs": 20}
+SIZES = {"samples": 1500, "every": 300, "epochs": 8}
 SCORED = LONG.replace("{{policy: random, ratio: 0.8, tail_triggers: all, seed: 7}}",
                       "{{policy: coreset, seed: 7, limit: 100, score: [{{method: loss}}]}}")
 LIVE = LONG.replace("mode: replay", "mode: live").replace(

@@ -1,8 +1,12 @@
 """Trainings that start from a model by its name or by its file, with or without the optimizer's state: the same model in both ways; a
 replacement after an erasure starts from the file again; what cannot be started from is named."""
 
+import atexit
+import functools
+import itertools
 import json
 import os
+import subprocess
 
 from models_test import stored
 from weirlab import PIPELINE, Lab, Run, run_tests, served
@@ -10,8 +14,9 @@ from weirlab import PIPELINE, Lab, Run, run_tests, served
 ADAM = PIPELINE.replace("{{name: adagrad, lr: 0.1}}", "{{name: adam, lr: 0.05}}, carry: [weights, optimizer]")
 
 
+@functools.cache
 def trained():
-    """A lab with three models, and the file of the second one."""
+    """A lab with three models, and the file of the second one. Whoever goes on with it does so in a copy."""
     lab = Lab(samples=600, every=200, epochs=1, pipeline=ADAM)
     lab.run().finish()
     given = lab.folder / "given"
@@ -20,30 +25,41 @@ def trained():
     path = given / "lab-2.weirmodel"
     lab.weir("models", "export", "lab-2", "--format", "file", "--to", str(path))
     os.chmod(path, 0o644)
+    atexit.register(lab.remove)
     return lab, path
 
 
-def heir(lab, name, start_from, *changes):
+NUMBERS = itertools.count()
+
+
+def copied():
+    """The data directory of that lab once more, so that all who go on with it draw from samples of the same numbers."""
+    lab, _ = trained()
+    data_dir = lab.folder / f"data-{next(NUMBERS)}"
+    subprocess.run(["cp", "-a", lab.data_dir, data_dir], check=True)
+    return data_dir
+
+
+def heir(name, start_from, *changes, data_dir=None):
     """The same stream under another name, from what is named."""
+    lab, _ = trained()
     path = lab.folder / f"{name}.yaml"
     text = lab.pipeline.read_text().replace("name: lab,", f"name: {name},")
     for before, after in (("start_from: previous", f"start_from: {start_from}"), *changes):
         assert before in text, before
         text = text.replace(before, after)
     path.write_text(text)
-    return Run(path, lab.data_dir)
+    return Run(path, data_dir or copied())
 
 
-def checksums(run):
-    return [e["checksum"] for e in run.finish().of("model_stored")]
+def stored_by(run):
+    return [(e["parent"], e["checksum"]) for e in run.finish().of("model_stored")]
 
 
+@functools.cache
 def of_heir(start_from, *changes):
-    """What the second pipeline of a lab of its own stores, so that all of them draw from samples of the same numbers."""
-    lab, path = trained()
-    run = heir(lab, "heir", start_from or path, *changes).finish()
-    lab.remove()
-    return [(e["parent"], e["checksum"]) for e in run.of("model_stored")]
+    """What such a pipeline stores; None: from the file."""
+    return stored_by(heir("heir", start_from or trained()[1], *changes))
 
 
 def test_a_file_and_a_name_give_the_same_models():
@@ -57,30 +73,26 @@ def test_a_file_and_a_name_give_the_same_models():
 
 
 def test_the_same_when_the_orchestrator_is_killed():
-    lab, path = trained()
-    run = heir(lab, "heir", path)
+    _, path = trained()
+    run = heir("heir", path)
     run.wait_until(lambda: len(run.of("model_stored")) == 1)
     run.kill("orchestrator")
-    again = Run(lab.folder / "heir.yaml", lab.data_dir).finish()
-    lab.remove()
-    assert [(e["parent"], e["checksum"]) for e in again.of("model_stored")] == of_heir(None)
+    assert stored_by(heir("heir", path, data_dir=run.data_dir)) == of_heir(None)
 
 
 def test_a_replacement_starts_from_the_file_too():
-    lab, path = trained()
-    lab2 = Lab(samples=600, every=200, epochs=1, pipeline=ADAM.replace("start_from: previous", f"start_from: {path}"))
-    before = checksums(lab2.run())
-    with served(lab2):
-        answer = json.loads(lab2.weir("erase", "request", "--subject", lab2.records[10]["user"], "--wait", "--json"))
-        replaced = {m["trigger"]: m["checksum"] for m in stored(lab2) if m["state"] == "stored"}
+    lab = Lab(samples=600, every=200, epochs=1, pipeline=ADAM.replace("start_from: previous", f"start_from: {trained()[1]}"))
+    before = stored_by(lab.run())
+    with served(lab):
+        answer = json.loads(lab.weir("erase", "request", "--subject", lab.records[10]["user"], "--wait", "--json"))
+        replaced = {m["trigger"]: m["checksum"] for m in stored(lab) if m["state"] == "stored"}
     assert answer["models"], answer
-    assert len(replaced) == 3 and any(replaced[n + 1] != before[n] for n in range(3)), (before, replaced)
-    lab2.remove()
+    assert len(replaced) == 3 and any(replaced[n + 1] != before[n][1] for n in range(3)), (before, replaced)
     lab.remove()
 
 
 def test_what_cannot_be_started_from_is_named():
-    lab, path = trained()
+    (_, path), data_dir = trained(), copied()
     damaged = path.with_name("damaged.weirmodel")
     data = bytearray(path.read_bytes())
     data[-1] ^= 1
@@ -90,10 +102,9 @@ def test_what_cannot_be_started_from_is_named():
             ("relative", "given/lab-2.weirmodel", "training.start_from: expected previous, scratch, a model's name or the absolute path"),
             ("missing", path.with_name("none"), "none"),
             ("damaged", damaged, "its checksum differs"),
-            ("own", lab.data_dir / "models" / "lab-2.weirmodel", "expected a file below one of the system file's roots")):
-        run = heir(lab, name, start_from, ("seed: 1, start", "seed: 1, retries: 0, start")).finish(expect=None)
+            ("own", data_dir / "models" / "lab-2.weirmodel", "expected a file below one of the system file's roots")):
+        run = heir(name, start_from, ("seed: 1, start", "seed: 1, retries: 0, start"), data_dir=data_dir).finish(expect=None)
         assert run.process.returncode != 0 and complaint in "".join(run.stderr), (name, run.stderr)
-    lab.remove()
 
 
 if __name__ == "__main__":

@@ -72,7 +72,7 @@ class Crowd:
             del self.held[number]
 
     def _come(self):
-        while not self.over.wait(0.01):
+        while not self.over.wait(0.05):
             for _ in range(min(100, EACH - len(self.held))):
                 self._enter()
             for number in random.sample(sorted(self.held), len(self.held) // 250):
@@ -102,7 +102,7 @@ def descriptors(run):
 
 def undisturbed(lab, system):
     run = Run(lab.pipeline, lab.folder / "undisturbed", system)
-    assert run.wait_until(lambda: len(run.of("training_finished")) >= 3), run.stderr
+    assert run.wait_until(lambda: len(run.of("training_finished")) >= 1), run.stderr
     peak = peaks(run)
     return outcome(run.finish().events), peak
 
@@ -132,7 +132,7 @@ def local(run):
 def main():
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    lab = Lab(samples=1500, every=250, epochs=100)
+    lab = Lab(samples=1000, every=250, epochs=20)
     system = lab.folder / "system.yaml"
     system.write_text(SYSTEM)
     expected, before = undisturbed(lab, system)
@@ -142,7 +142,7 @@ def main():
     crowds = [Crowd(local(run), AT_STORAGE), Crowd(lambda: socket.create_connection(("127.0.0.1", port), 1), AT_WORKERS)]
     with trainer_stopped(run):  # all is trained among them
         poll(run, lambda: all(crowd.most > EACH / 2 for crowd in crowds))
-    assert run.wait_until(lambda: len(run.of("training_finished")) >= 2), run.stderr
+    assert run.wait_until(lambda: len(run.of("training_finished")) >= 1), run.stderr
     with trainer_stopped(run):  # nobody leaves
         after, held = peaks(run), descriptors(run)
     assert json.loads(lab.weir("datasets", "--json"))

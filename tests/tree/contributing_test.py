@@ -191,7 +191,7 @@ void orchestrator_topic_added(struct topic_call *call)
         cache = (BUILD / "CMakeCache.txt").read_text()
         compiler = re.findall(r"^(CMAKE_C_COMPILER(?:_LAUNCHER)?):\w+=(.+)$", cache, re.MULTILINE)
         run(["cmake", "-G", "Ninja", "-S", cls.tree, "-B", cls.build, "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", "-DWEIR_BENCHMARKS=OFF",
-             "-DCMAKE_BUILD_TYPE=Debug", *(f"-D{key}={value}" for key, value in compiler)])
+             "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_C_FLAGS_DEBUG=", *(f"-D{key}={value}" for key, value in compiler)])
         commands = {}
         for entry in json.loads((cls.build / "compile_commands.json").read_text()):
             commands.setdefault(entry["file"].removeprefix(f"{cls.tree}/"), entry)
@@ -226,7 +226,7 @@ void orchestrator_topic_added(struct topic_call *call)
         inputs = [word for word in words[1:at] if not any(word.endswith("/" + pathlib.PurePath(one).name) for one in own)]
         if main is not None:
             inputs = [main if word.endswith("/main.c.o") else word for word in inputs]
-        run([words[0], *inputs, *own, "-o", made, *added, *words[at + 2:]], cwd=BUILD)
+        run([words[0], "-Wl,--strip-debug", *inputs, *own, "-o", made, *added, *words[at + 2:]], cwd=BUILD)
         return made
 
     def test_what_is_added_is_listed(self):
