@@ -2,7 +2,7 @@
 #include "orchestrator/monitoring/monitor.h"
 
 #include "core/base/memory.h"
-#include "orchestrator/monitoring/http.h"
+#include "orchestrator/http/http.h"
 #include "orchestrator/monitoring/parts.h"
 
 #include <stdlib.h>
@@ -35,7 +35,7 @@ struct waiting {
 struct monitor {
     struct weir_loop *loop;
     const char *version;
-    struct monitoring_http *http;
+    struct http *http;
     const struct orchestrator_supervisor *supervisor; /* NULL: none yet */
     struct monitor_origins origins;
     bool is_attached;
@@ -224,7 +224,9 @@ enum weir_status orchestrator_monitor_open(struct weir_loop *loop, const char *a
             .owner = monitor,
             .state = weir_calloc(1, SOURCES[i]->state_size + 1),
         };
-    status = orchestrator_http_open(loop, &at, on_get, monitor, &monitor->http, err);
+    const struct http_options options = {
+        .what = "metrics", .address = &at, .get = on_get, .owner = monitor};
+    status = orchestrator_http_open(loop, &options, &monitor->http, err);
     if (status != WEIR_OK) {
         orchestrator_monitor_close(monitor);
         return status;
