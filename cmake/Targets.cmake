@@ -5,7 +5,7 @@
 #   weir_rooms(SERVICE folder…)                              its folders, lowest first
 #   weir_service(NAME [MAIN main.c] [SOURCES …] [LIBS …])    library NAME_lib and executable NAME
 #   weir_embed_sql(TARGET DIR SYMBOL)                        NNN_name.sql files as a table in C
-#   weir_embed_page(TARGET SYMBOL)                            page/ as the texts SYMBOL_head and SYMBOL_tail in C
+#   weir_embed_page(TARGET SYMBOL FRAME.html SCRIPT.js)      a page of page/ as texts in C
 #   weir_test(NAME SOURCES … [LIBS …] [LABELS …] [TIMEOUT s])
 #   weir_fuzz(NAME SOURCES … CORPUS dir [LIBS …])            corpus replay always, libFuzzer if WEIR_FUZZ
 #   weir_bench(NAME SOURCES … [LIBS …])                      executable bench_NAME
@@ -67,16 +67,17 @@ function(weir_embed_sql target dir symbol)
   target_sources(${target} PRIVATE ${generated})
 endfunction()
 
-# Compiles page/ into `const char SYMBOL_head[]` and `SYMBOL_tail[]`: what stands around the numbers of a page.
-function(weir_embed_page target symbol)
+# Compiles a frame, the style, the scripts that all pages share and the one that starts this one into texts
+# (tools/embed_page).
+function(weir_embed_page target symbol frame script)
   set(generated ${CMAKE_CURRENT_BINARY_DIR}/${symbol}.c)
-  set(files page.html style.css rows.js figure.js pictures.js views.js report.js)
+  set(files ${frame} style.css rows.js figure.js pictures.js views.js ${script})
   list(TRANSFORM files PREPEND ${PROJECT_SOURCE_DIR}/page/)
   add_custom_command(
     OUTPUT ${generated}
     COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/embed_page ${symbol} ${generated} ${files}
     DEPENDS ${files} ${PROJECT_SOURCE_DIR}/tools/embed_page
-    COMMENT "Embedding page/ as ${symbol}" VERBATIM)
+    COMMENT "Embedding ${frame} as ${symbol}" VERBATIM)
   target_sources(${target} PRIVATE ${generated})
 endfunction()
 

@@ -9,7 +9,6 @@
 #include "orchestrator/context/events.h"
 #include "orchestrator/erasures/receipt_keys.h"
 #include "orchestrator/keys/passes.h"
-#include "orchestrator/monitoring/monitor.h"
 #include "orchestrator/orchestrator.h"
 #include "orchestrator/pipeline/rehearsal.h"
 #include "orchestrator/platform/platform.h"
@@ -17,6 +16,7 @@
 #include "orchestrator/processes/trainer_name.h"
 #include "orchestrator/trainer_logs.h"
 #include "orchestrator/trainer_memory.h"
+#include "orchestrator/watchers.h"
 #include "orchestrator/workers.h"
 
 #include <errno.h>
@@ -49,8 +49,8 @@ struct local {
     struct rehearsal *rehearsal;
     struct trainer_memory *memory;
     struct worker_programs workers;
-    struct passes passes;    /* of trainers on other machines */
-    struct monitor *monitor; /* NULL: nobody watches */
+    struct passes passes; /* of trainers on other machines */
+    struct watchers watchers;
     struct receipt_key_order new_receipt_key;
     uint64_t begin_timer;
     uint64_t flush_timer;   /* 0: nothing waits for a reader */
@@ -70,7 +70,7 @@ static void stop(struct local *local, int exit_code)
     orchestrator_screen_clear(local->options->screen);
     if (local->orch != NULL)
         orchestrator_pool_rest(local->orch->pool);
-    orchestrator_monitor_detach(local->monitor);
+    orchestrator_watchers_detach(&local->watchers);
     orchestrator_platform_stop(local->platform);
 }
 
@@ -360,6 +360,7 @@ static void on_flush_time(void *owner)
 static void on_event(void *owner, int64_t pipeline, int64_t erasure, const char *json)
 {
     struct local *local = owner;
+    orchestrator_live_happened(local->watchers.live, erasure != 0 ? 0 : pipeline);
     bool wanted =
         local->options->pipeline_file == NULL || erasure != 0 || pipeline == 0 ||
         (local->pipeline != NULL && orchestrator_pipeline_id(local->pipeline) == pipeline);
@@ -466,21 +467,6 @@ static enum weir_status rehearse(struct local *local, struct weir_error *err)
     return status;
 }
 
-static void attach_monitor(const struct local *local)
-{
-    struct orchestrator *orch = local->orch;
-    const struct monitor_origins origins = {
-        .context = &orch->context,
-        .runs = &orch->runs,
-        .pipelines = &orch->pipelines,
-        .pool = orch->pool,
-        .postgres = orchestrator_platform_postgres(local->platform),
-        .started_ms = orch->topics.started_ms,
-    };
-    orchestrator_monitor_attach(local->monitor, &origins);
-    orch->topics.metrics = orchestrator_monitor_address(local->monitor);
-}
-
 /* Keys that an earlier process has made for trainers end: those are not adopted. */
 static void open_passes(struct local *local)
 {
@@ -529,8 +515,8 @@ static enum weir_status open_orchestrator(struct local *local, struct weir_error
         return status;
     local->begin_until_ms = 0;
     open_passes(local);
-    if (local->monitor != NULL)
-        attach_monitor(local);
+    orchestrator_watchers_attach(&local->watchers, local->orch,
+                                 orchestrator_platform_postgres(local->platform));
     return WEIR_OK;
 }
 
@@ -588,24 +574,6 @@ static void on_stopped(void *owner)
     weir_loop_stop(local->loop);
 }
 
-/* ---- who watches ---- */
-
-static enum weir_status open_monitor(struct local *local, struct weir_error *err)
-{
-    const struct local_options *options = local->options;
-    if (options->metrics == NULL)
-        return WEIR_OK;
-    enum weir_status status = orchestrator_monitor_open(local->loop, options->metrics,
-                                                        options->version, &local->monitor, err);
-    if (status != WEIR_OK)
-        return status;
-    const char *address = orchestrator_monitor_address(local->monitor);
-    WEIR_AUTO_FREE char *text = weir_format("metrics at http://%s/metrics", address);
-    weir_log(WEIR_LOG_INFO, "metrics", "address=%s", address);
-    orchestrator_screen_say(options->screen, text);
-    return WEIR_OK;
-}
-
 /* ---- signals ---- */
 
 static void on_signal(void *owner)
@@ -660,12 +628,12 @@ static enum weir_status start(struct local *local, struct weir_error *err)
     local->loop = weir_loop_new();
     local->memory = orchestrator_trainer_memory_new(local->loop, end_large_trainer, local);
     weir_loop_watch_fd(local->loop, local->signal_fd, POLLIN, on_signal, local);
-    status = open_monitor(local, err);
+    status = orchestrator_watchers_open(&local->watchers, local->loop, local->options, err);
     if (status == WEIR_OK)
         status =
             orchestrator_platform_start(local->loop, &platform, &events, &local->platform, err);
-    if (status == WEIR_OK && local->monitor != NULL)
-        orchestrator_monitor_watch(local->monitor,
+    if (status == WEIR_OK && local->watchers.monitor != NULL)
+        orchestrator_monitor_watch(local->watchers.monitor,
                                    orchestrator_platform_supervisor(local->platform));
     return status;
 }
@@ -684,7 +652,7 @@ int orchestrator_local(const struct local_options *options)
     else
         orchestrator_screen_fail(options->screen, err.text);
     orchestrator_rehearsal_free(local.rehearsal);
-    orchestrator_monitor_close(local.monitor);
+    orchestrator_watchers_close(&local.watchers);
     orchestrator_close(local.orch);
     orchestrator_passes_fini(&local.passes);
     orchestrator_platform_free(local.platform);

@@ -17,6 +17,7 @@ struct local_options {
     struct orchestrator_workers workers;
     const struct listen_address *remote; /* for those elsewhere; NULL: they are not listened to */
     const char *metrics;                 /* address of /metrics; NULL: there is none */
+    const char *page;                    /* address of the live page; NULL: there is none */
     const char *version;                 /* of this program */
     bool hold;
     bool digests;

@@ -32,6 +32,7 @@ struct command {
     const char *listen;
     const char *advertise;
     const char *metrics;
+    const char *page;
     const char *log_level;
     const char *check_config;
     const char *check_system;
@@ -71,6 +72,9 @@ static const struct weir_option OPTIONS[] = {
     {"metrics", "ADDRESS",
      "serve /metrics to Prometheus, such as 127.0.0.1:9464; the loopback alone; port 0: any that is free",
      OPTION(metrics)},
+    {"page", "ADDRESS",
+     "serve the live page to browsers, such as 127.0.0.1:9470; the loopback alone; port 0: any that is free",
+     OPTION(page)},
     {"json", NULL, "one event a line, as JSON, on stdout", OPTION(json)},
     {"dry-run", NULL,
      "run: what the pipeline would trigger, train on and cost; looks at the data in a folder of its own",
@@ -360,8 +364,10 @@ static int work(const struct command *command, const char *file, struct weir_byt
         orchestrator_system_fini(&system);
         return EXIT_USAGE;
     }
-    if (!command->dry_run) /* the platform whose file this is may be up */
+    if (!command->dry_run) { /* the platform whose file this is may be up */
         options.metrics = command->metrics != NULL ? command->metrics : system.metrics;
+        options.page = command->page != NULL ? command->page : system.page;
+    }
     orchestrator_scratch_dir_sweep(weir_now_wall_us());
     orchestrator_system_hand_on(&system);
     if (read_workers(command, &system, &options.workers))
@@ -424,14 +430,14 @@ static int run(const struct command *command, const char *file)
                             : work(command, file, weir_buf_view(&text));
 }
 
-/* False: it was complained of. */
-static bool is_address(const char *text)
+/* False: it was complained of. NULL is fine. */
+static bool is_address(const char *option, const char *text)
 {
     struct weir_error err;
     struct loopback_address address;
-    if (orchestrator_loopback_address_read(text, &address, &err) == WEIR_OK)
+    if (text == NULL || orchestrator_loopback_address_read(text, &address, &err) == WEIR_OK)
         return true;
-    (void)fprintf(stderr, "orchestrator: --metrics: %s\n", err.text);
+    (void)fprintf(stderr, "orchestrator: %s: %s\n", option, err.text);
     return false;
 }
 
@@ -480,7 +486,7 @@ int main(int argc, char **argv)
     }
     if (!weir_log_level_from_name(command.log_level, &level))
         return usage("--log-level: expected debug, info, warn or error");
-    if (command.metrics != NULL && !is_address(command.metrics))
+    if (!is_address("--metrics", command.metrics) || !is_address("--page", command.page))
         return EXIT_USAGE;
     weir_log_setup("orchestrator", level);
     weir_dumps_forbid(true);

@@ -128,7 +128,7 @@ static enum weir_status make_room(struct weir_db *db, struct weir_error *err)
 {
     enum weir_status status = weir_db_ensure(db, err);
     return status == WEIR_OK && db->batch->statements >= STATEMENTS_MAX ? synchronise(db, err)
-                                                                       : status;
+                                                                        : status;
 }
 
 enum weir_status weir_db_batch_add(struct weir_db *db, int query,
@@ -153,8 +153,7 @@ static enum weir_status send_asked(struct weir_db *db, struct weir_asked *asked,
         status = weir_arguments_set(&arguments, db->queries[asked[i].query].name, asked[i].params,
                                     asked[i].count, err);
         if (status == WEIR_OK)
-            status =
-                send_statement(db, asked[i].query, &arguments, &asked[i].rows, is_behind, err);
+            status = send_statement(db, asked[i].query, &arguments, &asked[i].rows, is_behind, err);
         weir_arguments_fini(&arguments);
     }
     return status;

@@ -112,8 +112,7 @@ struct weir_asked {
 #define DB_ASKED_WITH_END(query_, ...)                                                             \
     ((struct weir_asked){                                                                          \
         .query = (query_),                                                                         \
-        .count =                                                                                   \
-            sizeof((const struct weir_param[]){__VA_ARGS__}) / sizeof(struct weir_param) - 1,      \
+        .count = sizeof((const struct weir_param[]){__VA_ARGS__}) / sizeof(struct weir_param) - 1, \
         .params = {__VA_ARGS__}})
 /* At most WEIR_ASKED_MAX of them. None has rows unless all do; outside a transaction none has changed anything then.
  * In a batch they are waited for with all that was sent before them. */

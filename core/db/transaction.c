@@ -30,8 +30,7 @@ enum weir_status weir_db_commit_and_ask(struct weir_db *db, struct weir_asked *a
         weir_db_drop(db);
     enum weir_status status = weir_db_ensure(db, err);
     if (status == WEIR_OK)
-        status =
-            db->batch != NULL ? weir_db_batch_commit(db, asked, count, err) : commit(db, err);
+        status = db->batch != NULL ? weir_db_batch_commit(db, asked, count, err) : commit(db, err);
     if (status != WEIR_OK && db->batch != NULL)
         weir_db_rollback(db);
     if (db->batch != NULL)

@@ -17,7 +17,7 @@ struct system_section {
     uint64_t trainers, gpus;
     const char *user, *log_level, *listen, *advertise;
     const struct weir_yaml_node *launcher, *slurm, *workers, *postgres, *prices, *programs, *quotas,
-        *budgets, *webhooks, *batches, *cache, *roots, *credentials, *metrics;
+        *budgets, *webhooks, *batches, *cache, *roots, *credentials, *metrics, *page;
 };
 
 static const struct cfg_key SYSTEM_KEYS[] = {
@@ -57,6 +57,8 @@ static const struct cfg_key SYSTEM_KEYS[] = {
              .doc = "rows that are kept of samples, where pipelines say preprocess.plan.cache"),
     CFG_NODE(struct system_section, metrics,
              .doc = "figures for Prometheus, over HTTP; none unless an address is named"),
+    CFG_NODE(struct system_section, page,
+             .doc = "the live page, for browsers; none unless an address is named"),
     CFG_NODE(struct system_section, webhooks,
              .doc = "list of {url: …, events: […], secret: FILE}: where events are posted to"),
     CFG_NODE(struct system_section, programs,
@@ -122,6 +124,17 @@ static const struct cfg_key METRICS_KEYS[] = {
     CFG_END,
 };
 
+struct page_section {
+    const char *listen;
+};
+
+static const struct cfg_key PAGE_KEYS[] = {
+    CFG_TEXT(struct page_section, listen,
+             .doc = "address of the live page, loopback only: 127.0.0.1:9470; port 0: any that is "
+                    "free, which `weir status` tells"),
+    CFG_END,
+};
+
 struct cache_section {
     uint64_t bytes;
     int compress;
@@ -148,19 +161,33 @@ static enum weir_status read_cache(struct orchestrator_system *system,
     return status;
 }
 
+static enum weir_status check_address(const struct weir_yaml_node *node, const char *key,
+                                      const char *listen, struct weir_error *err)
+{
+    struct loopback_address address;
+    struct weir_error why;
+    if (listen == NULL || orchestrator_loopback_address_read(listen, &address, &why) == WEIR_OK)
+        return WEIR_OK;
+    return weir_yaml_fail(weir_yaml_get(node, "listen"), err, "%s.listen: %s", key, why.text);
+}
+
 static enum weir_status read_metrics(struct orchestrator_system *system,
                                      const struct weir_yaml_node *node, struct weir_error *err)
 {
     struct metrics_section metrics = {0};
-    struct loopback_address address;
-    struct weir_error why;
     enum weir_status status =
         cfg_read(METRICS_KEYS, CFG_CLOSED, node, "metrics", NULL, &metrics, err);
-    if (status == WEIR_OK && metrics.listen != NULL &&
-        orchestrator_loopback_address_read(metrics.listen, &address, &why) != WEIR_OK)
-        status = weir_yaml_fail(weir_yaml_get(node, "listen"), err, "metrics.listen: %s", why.text);
     system->metrics = metrics.listen;
-    return status;
+    return status == WEIR_OK ? check_address(node, "metrics", metrics.listen, err) : status;
+}
+
+static enum weir_status read_page(struct orchestrator_system *system,
+                                  const struct weir_yaml_node *node, struct weir_error *err)
+{
+    struct page_section page = {0};
+    enum weir_status status = cfg_read(PAGE_KEYS, CFG_CLOSED, node, "page", NULL, &page, err);
+    system->page = page.listen;
+    return status == WEIR_OK ? check_address(node, "page", page.listen, err) : status;
 }
 
 static enum weir_status read_postgres(struct orchestrator_system *system,
@@ -261,6 +288,8 @@ static enum weir_status read_sections(struct orchestrator_system *system,
     if (status == WEIR_OK)
         status = read_metrics(system, section.metrics, err);
     if (status == WEIR_OK)
+        status = read_page(system, section.page, err);
+    if (status == WEIR_OK)
         status = orchestrator_hooks_check(section.webhooks, err);
     if (status == WEIR_OK)
         status = orchestrator_quotas_check(section.quotas, err);
@@ -354,6 +383,8 @@ void orchestrator_system_describe(struct weir_buf *out)
     cfg_document(CACHE_KEYS, out);
     weir_buf_append_text(out, "\n## metrics\n\n");
     cfg_document(METRICS_KEYS, out);
+    weir_buf_append_text(out, "\n## page\n\n");
+    cfg_document(PAGE_KEYS, out);
     weir_buf_append_text(out, "\n## prices\n\n");
     cfg_document(ORCHESTRATOR_PRICE_KEYS, out);
     orchestrator_hooks_describe(out);

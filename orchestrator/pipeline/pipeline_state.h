@@ -194,8 +194,7 @@ char *orchestrator_pipeline_round_key(const struct pipeline *pipeline,
 /* {round: from 1, epochs} of a round with so many, {} with 0: the training has none. */
 json_t *orchestrator_pipeline_round_json(const struct pipeline *pipeline, uint64_t epochs);
 /* What to read behind the commit of an edge, into `asked`; and what came of it. */
-void orchestrator_pipeline_ask_rows(const struct pipeline *pipeline,
-                                    struct weir_asked asked[ROWS]);
+void orchestrator_pipeline_ask_rows(const struct pipeline *pipeline, struct weir_asked asked[ROWS]);
 void orchestrator_pipeline_keep_rows(struct pipeline *pipeline,
                                      const struct weir_asked asked[ROWS]);
 void orchestrator_pipeline_rows_fini(struct pipeline_rows *rows);

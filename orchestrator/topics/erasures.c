@@ -228,7 +228,10 @@ static void answer_list(struct topic_call *call, const struct msg_erase_troubles
 {
     struct weir_error err;
     WEIR_AUTO(weir_rows) rows = NULL;
-    if (DB_RUN(call->context->db, Q_erasure_listed, &rows, &err, DB_I64(LISTED_MAX)) != WEIR_OK) {
+    int64_t most = orchestrator_topic_number(call, "most", LISTED_MAX);
+    if (DB_RUN(call->context->db, Q_erasure_listed, &rows, &err,
+               DB_I64(most >= 0 && most < LISTED_MAX ? most : LISTED_MAX),
+               DB_BOOL(orchestrator_topic_flag(call, "open_first"))) != WEIR_OK) {
         orchestrator_topic_refuse(call, &err);
         return;
     }

@@ -94,7 +94,9 @@ void orchestrator_topic_models(struct topic_call *call)
     WEIR_AUTO(weir_rows) rows = NULL;
     json_t *models = json_array();
     enum weir_status status = orchestrator_model_all(topics->context, pipeline, &rows, &err);
-    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+    size_t newest = (size_t)orchestrator_topic_number(call, "newest", INT64_MAX);
+    size_t count = status == WEIR_OK ? weir_rows_count(rows) : 0;
+    for (size_t i = count > newest ? count - newest : 0; status == WEIR_OK && i < count; i++) {
         struct stored_model model;
         json_t *one = NULL;
         orchestrator_model_row(rows, i, &model);

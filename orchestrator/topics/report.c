@@ -7,7 +7,7 @@
 #include "orchestrator/runs/run.h"
 #include "orchestrator/topics/classes.h"
 
-enum { CHECKS_SHOWN = 100, MOVED_SHOWN = 5 };
+enum { CHECKS_SHOWN = 100, MOVED_SHOWN = 5, TRIGGERS_MAX = INT32_MAX };
 
 json_t *orchestrator_topic_decision(const char *text)
 {
@@ -132,6 +132,9 @@ static enum weir_status add_costs(struct topics *topics, int64_t pipeline, json_
                json_integer_value(json_object_get(row, "trigger")) <
                    weir_rows_i64(rows, i, "trigger"))
             at++;
+        if (json_integer_value(json_object_get(row, "trigger")) !=
+            weir_rows_i64(rows, i, "trigger"))
+            continue; /* older than the report's */
         orchestrator_cost_json(&topics->context->prices, &cost, &text);
         json_object_set_new(json_object_get(row, "costs"), weir_rows_text(rows, i, "mode"),
                             orchestrator_json_of(weir_buf_text(&text)));
@@ -147,9 +150,12 @@ void orchestrator_topic_report(struct topic_call *call)
     if (pipeline == NULL)
         return;
     int64_t id = orchestrator_pipeline_id(pipeline);
+    int64_t newest = orchestrator_topic_number(call, "newest", TRIGGERS_MAX);
     WEIR_AUTO(weir_rows) rows = NULL;
     json_t *report = json_array();
-    enum weir_status status = DB_RUN(topics->context->db, Q_report, &rows, &err, DB_I64(id));
+    enum weir_status status =
+        DB_RUN(topics->context->db, Q_report, &rows, &err, DB_I64(id),
+               DB_I64(newest >= 0 && newest < TRIGGERS_MAX ? -newest : -TRIGGERS_MAX));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
         status = add_row(topics, id, rows, i, report, &err);
     if (status == WEIR_OK)

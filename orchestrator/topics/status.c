@@ -209,11 +209,11 @@ void orchestrator_topic_status(struct topic_call *call)
     WEIR_AUTO_FREE char *listen = listen_text(topics->context->remote);
     orchestrator_topic_answer(
         call,
-        JSON_FIELDS(JSON_TEXT("data_dir", topics->context->data_dir),
-                    JSON_TEXT_OR_NULL("listen", listen),
-                    JSON_FLAG("held", topics->pipelines->are_held),
-                    JSON_NUMBER("up_ms", weir_now_ms() - topics->started_ms),
-                    JSON_TEXT_OR_NULL("metrics", topics->metrics),
-                    JSON_NEW("trainers", trainers_json(topics)), JSON_NEW("pipelines", pipelines),
-                    JSON_NEW("erasures_open", erasures), JSON_NUMBER("erasures_open_count", open)));
+        JSON_FIELDS(
+            JSON_TEXT("data_dir", topics->context->data_dir), JSON_TEXT_OR_NULL("listen", listen),
+            JSON_FLAG("held", topics->pipelines->are_held),
+            JSON_NUMBER("up_ms", weir_now_ms() - topics->started_ms),
+            JSON_TEXT_OR_NULL("metrics", topics->metrics), JSON_TEXT_OR_NULL("page", topics->page),
+            JSON_NEW("trainers", trainers_json(topics)), JSON_NEW("pipelines", pipelines),
+            JSON_NEW("erasures_open", erasures), JSON_NUMBER("erasures_open_count", open)));
 }

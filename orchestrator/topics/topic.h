@@ -37,7 +37,11 @@ struct topics {
     LIST_HEAD(, topic_call) calls;
     int64_t started_ms;  /* of this process */
     const char *metrics; /* address of /metrics; NULL: there is none */
+    const char *page;    /* "http://127.0.0.1:9470/", the live page; NULL: there is none */
 };
+
+/* Called with the answer, which is the caller's, or with NULL and why it was refused. */
+typedef void topic_answered_fn(void *owner, json_t *json, const struct weir_error *err);
 
 /* One request on its way to its answer. Freed by the answer. */
 struct topic_call {
@@ -45,6 +49,8 @@ struct topic_call {
     struct context *context;
     LIST_ENTRY(topic_call) link;
     struct weir_route route;
+    topic_answered_fn *answered; /* takes the answer; NULL: it goes to `route` */
+    void *owner;                 /* of `answered` */
     const struct topic_access *access;
     struct topic_sender sender;
     int64_t order;     /* number in the audit log; 0: none */
@@ -153,5 +159,12 @@ typedef void topic_fn(struct topic_call *call);
 void orchestrator_topic_dry_run(struct topic_call *call);
 
 void orchestrator_topics_answer(struct topics *topics, struct weir_request *request);
+
+/* Asks a topic that changes nothing, as somebody who may look at the whole platform. It may answer before this
+ * returns. `arguments` is consumed. */
+void orchestrator_topics_ask(struct topics *topics, const char *topic, json_t *arguments,
+                             topic_answered_fn *answered, void *owner);
+/* Drops what this owner has asked. */
+void orchestrator_topics_forget(struct topics *topics, const void *owner);
 
 #endif

@@ -22,8 +22,22 @@ static void drop(struct topic_call *call)
     free(call);
 }
 
+/* Consumes the call, which was asked from within this process, and `json`. */
+static void hand_over(struct topic_call *call, json_t *json, const struct weir_error *err)
+{
+    topic_answered_fn *answered = call->answered;
+    void *owner = call->owner;
+    drop(call);
+    answered(owner, json, err);
+    json_decref(json);
+}
+
 void orchestrator_topic_answer(struct topic_call *call, json_t *json)
 {
+    if (call->answered != NULL) {
+        hand_over(call, json, NULL);
+        return;
+    }
     char *text = json_dumps(json, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15));
     if (text == NULL) {
         json_decref(json);
@@ -52,22 +66,42 @@ static void end_refused(struct topic_call *call, enum weir_status status)
 
 void orchestrator_topic_refuse(struct topic_call *call, const struct weir_error *err)
 {
+    if (call->answered != NULL) {
+        hand_over(call, NULL, err);
+        return;
+    }
     end_refused(call, err->status);
     weir_rpc_refuse(call->all->server, &call->route, err);
     drop(call);
 }
 
+/* Drops a call that is not answered. */
+static void forget(struct topic_call *call)
+{
+    const struct context *context = call->context;
+    if (call->forget != NULL)
+        call->forget(call);
+    weir_loop_cancel(context->loop, call->timer);
+    weir_rpc_forget(context->storage, call);
+    weir_rpc_forget(context->selector, call);
+    weir_rpc_forget(context->dispatcher, call);
+    drop(call);
+}
+
 void orchestrator_topics_free(struct topics *topics)
 {
-    while (!LIST_EMPTY(&topics->calls)) {
-        struct topic_call *call = LIST_FIRST(&topics->calls);
-        if (call->forget != NULL)
-            call->forget(call);
-        weir_loop_cancel(topics->context->loop, call->timer);
-        weir_rpc_forget(topics->context->storage, call);
-        weir_rpc_forget(topics->context->selector, call);
-        weir_rpc_forget(topics->context->dispatcher, call);
-        drop(call);
+    while (!LIST_EMPTY(&topics->calls))
+        forget(LIST_FIRST(&topics->calls));
+}
+
+void orchestrator_topics_forget(struct topics *topics, const void *owner)
+{
+    struct topic_call *call = LIST_FIRST(&topics->calls);
+    while (call != NULL) {
+        struct topic_call *next = LIST_NEXT(call, link);
+        if (call->answered != NULL && call->owner == owner)
+            forget(call);
+        call = next;
     }
 }
 
@@ -129,7 +163,7 @@ static bool is_under_way(const struct topics *topics, const struct weir_route *r
     const struct topic_call *call;
 
     LIST_FOREACH (call, &topics->calls, link)
-        if (weir_route_is_of_request(&call->route, route))
+        if (call->answered == NULL && weir_route_is_of_request(&call->route, route))
             return true;
     return false;
 }
@@ -178,6 +212,18 @@ static void fail_unknown(const struct weir_request *request, const char *topic)
     weir_rpc_refuse(request->server, &request->route, &err);
 }
 
+static struct topic_call *new_call(struct topics *topics, const struct topic_access *access,
+                                   json_t *arguments)
+{
+    struct topic_call *call = weir_calloc(1, sizeof(*call));
+    call->all = topics;
+    call->context = topics->context;
+    call->access = access;
+    call->arguments = arguments;
+    LIST_INSERT_HEAD(&topics->calls, call, link);
+    return call;
+}
+
 void orchestrator_topics_answer(struct topics *topics, struct weir_request *request)
 {
     const struct msg_command *message = request->message;
@@ -197,13 +243,20 @@ void orchestrator_topics_answer(struct topics *topics, struct weir_request *requ
         weir_rpc_refuse(request->server, &request->route, &err);
         return;
     }
-    struct topic_call *call = weir_calloc(1, sizeof(*call));
-    call->all = topics;
-    call->context = topics->context;
+    struct topic_call *call = new_call(topics, access, arguments);
     call->route = request->route;
-    call->access = access;
     call->sender = orchestrator_topic_sender(request);
-    call->arguments = arguments;
-    LIST_INSERT_HEAD(&topics->calls, call, link);
+    run(call);
+}
+
+void orchestrator_topics_ask(struct topics *topics, const char *topic, json_t *arguments,
+                             topic_answered_fn *answered, void *owner)
+{
+    const struct topic_access *access = orchestrator_topic_named(topic);
+    weir_require(access != NULL && !access->is_order);
+    struct topic_call *call = new_call(topics, access, arguments);
+    call->answered = answered;
+    call->owner = owner;
+    call->sender = (struct topic_sender){.role = WEIR_ROLE_VIEWER, .who = "page"};
     run(call);
 }

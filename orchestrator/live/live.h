@@ -1,0 +1,28 @@
+/* The live page: what `weir report -o` shows, while it happens (page/README.md), over HTTP on an address of its own.
+ * Topics are asked as by a viewer of the whole platform, and only while somebody looks; what has changed is pushed,
+ * once a second at most and for no more than a small part of the loop's time. The events of a pipeline make its
+ * pictures stale; tables are asked for again each time. */
+#ifndef ORCHESTRATOR_LIVE_LIVE_H
+#define ORCHESTRATOR_LIVE_LIVE_H
+
+#include "orchestrator/topics/topic.h"
+
+struct live;
+
+/* Listens at `address` (loopback_address.h) from now on. INVALID, UNSUPPORTED, IO. */
+enum weir_status orchestrator_live_open(struct weir_loop *loop, const char *address,
+                                        struct live **ret_live,
+                                        struct weir_error *err) WEIR_MUST_USE;
+/* NULL is fine. */
+void orchestrator_live_close(struct live *live);
+/* Where it is, with the port that is really listened at: "http://127.0.0.1:9470/". */
+const char *orchestrator_live_address(const struct live *live);
+
+/* The topics answer from now on. */
+void orchestrator_live_attach(struct live *live, struct topics *topics);
+/* Before the topics go. NULL is fine, and so is calling it again. */
+void orchestrator_live_detach(struct live *live);
+/* Something has happened to a pipeline, or to all of them (0). NULL is fine. */
+void orchestrator_live_happened(struct live *live, int64_t pipeline);
+
+#endif

@@ -1,0 +1,292 @@
+"""The live page over HTTP: what the topics say comes as events while it happens, and nothing that people wrote; whoever looks
+slowly, from another site or in a crowd does no harm. In a browser, it is drawn, and again after the platform was killed (`browser`)."""
+
+import contextlib
+import gzip
+import http.client
+import json
+import re
+import socket
+import subprocess
+import sys
+
+from browser import Browser
+from weirlab import DEADLINE_S, Lab, await_that, binaries, child, peak_bytes, query, run_tests
+
+VIEWERS_MAX = 32  # LIVE_VIEWERS_MAX
+TRIGGERS_MAX = 60  # LIVE_TRIGGERS_MAX
+WORDS = "as Jane asked in her letter"
+
+
+class Served:
+    """A platform with a page."""
+
+    def __init__(self, lab, address="127.0.0.1:0"):
+        self.server = child.start([binaries() / "orchestrator", "serve", "--data-dir", lab.data_dir, "--page", address],
+                                  stdout=subprocess.PIPE, text=True)
+        self.address = re.fullmatch(r"page at http://(127\.0\.0\.1:\d+)/\n", self.server.stdout.readline())[1]
+        assert "serving" in self.server.stdout.readline()
+
+    def end(self):
+        self.server.terminate()
+        self.server.communicate(timeout=DEADLINE_S)
+        assert self.server.returncode == 0, self.server.returncode
+
+
+@contextlib.contextmanager
+def platform(lab):
+    served = Served(lab)
+    try:
+        yield served
+        assert served.server.poll() is None
+    finally:
+        served.end()
+
+
+def ask(address, path="/", method="GET", **headers):
+    connection = http.client.HTTPConnection(address, timeout=DEADLINE_S)
+    connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+    return connection.getresponse()
+
+
+class Viewer:
+    """Who looks: the newest part of each kind."""
+
+    def __init__(self, address):
+        self.stream = ask(address, "/events")
+        assert self.stream.status == 200 and self.stream.headers["Content-Type"] == "text/event-stream", self.stream.headers
+        self.parts, self.sizes, self.text = {}, {}, ""
+
+    def read(self):
+        """Takes the next event."""
+        event = {}
+        while line := self.stream.readline().decode():
+            self.text += line
+            if line == "\n" and event.get("data"):
+                data = json.loads(event["data"])
+                key = (event["event"], data["pipeline"]) if "pipeline" in data else event["event"]
+                self.parts[key], self.sizes[key] = data, len(event["data"])
+                return
+            name, _, value = line.rstrip("\n").partition(": ")
+            event[name] = value
+        raise AssertionError("the stream has ended")
+
+    def until(self, what):
+        while not (found := what(self.parts)):
+            self.read()
+        return found
+
+    def close(self):
+        self.stream.close()
+
+
+def state_of(parts, name):
+    rows = parts.get("status", {}).get("pipelines", [])
+    return next((row["state"] for row in rows if row["pipeline"] == name), None)
+
+
+# ---- what is shown ----
+
+def test_a_pipeline_is_shown_while_it_works(lab, served):
+    viewer = Viewer(served.address)
+    assert viewer.until(lambda parts: parts.get("status"))["pipelines"] == []
+    lab.weir("submit", str(lab.pipeline))
+    first = viewer.until(lambda parts: parts.get(("report", "lab"), {}).get("triggers"))
+    assert first[0]["trigger"] == 1 and first[0]["reason"] == "100 new samples", first
+    viewer.until(lambda parts: state_of(parts, "lab") == "FINISHED")
+    report = json.loads(lab.weir("report", "lab", "--json"))
+    shown = viewer.until(lambda parts: [t for t in parts[("report", "lab")]["triggers"] if t["state"] == "done"] ==
+                         parts[("report", "lab")]["triggers"] and len(parts[("report", "lab")]["triggers"]) == 3 and
+                         parts[("report", "lab")]["triggers"][-1].get("evaluations") is not None and
+                         parts[("report", "lab")])
+    for row, whole in zip(shown["triggers"], report["triggers"], strict=True):
+        for name in ("trigger", "state", "reason", "samples_new", "until", "selected", "model"):
+            assert row[name] == whole[name], (name, row, whole)
+    models = viewer.until(lambda parts: len(parts.get(("models", "lab"), {}).get("models", [])) == 3 and parts[("models", "lab")])
+    assert [m["parent"] for m in models["models"]] == [t["parent"] for t in report["triggers"]], models
+    plan = viewer.until(lambda parts: parts.get(("plan", "lab")))
+    assert "json_text" in [o["operator"] for o in plan["operators"]], plan
+    viewer.until(lambda parts: len(parts["workers"]["workers"]) == 2 and parts["workers"]["pool"]["target"] == 2)
+    viewer.close()
+
+
+def test_an_erasure_is_shown_with_its_due_date_and_without_words(lab, served):
+    viewer = Viewer(served.address)
+    lab.weir("erase", "request", "--subject", lab.records[0]["user"], "--reference", WORDS)
+    shown = viewer.until(lambda parts: [e for e in parts.get("erasures", {}).get("erasures", []) if e["finished"]])
+    assert len(shown) == 1 and shown[0]["state"] == "FINISHED" and "due" in shown[0] and not shown[0]["overdue"], shown
+    told = json.loads(lab.weir("erase", "list", "--json"))["erasures"][0]
+    assert told["reference"] == WORDS and {key: told[key] for key in shown[0]} == shown[0], (told, shown)
+    assert WORDS not in viewer.text and lab.records[0]["user"] not in viewer.text
+    viewer.close()
+
+
+def test_a_removed_pipeline_goes(lab, served):
+    viewer = Viewer(served.address)
+    viewer.until(lambda parts: state_of(parts, "lab"))
+    lab.weir("remove", "lab")
+    viewer.until(lambda parts: "status" in parts and state_of(parts, "lab") is None)
+    viewer.close()
+
+
+def test_ten_thousand_triggers_make_it_no_larger(lab, served):
+    """Of a pipeline with a long history, the newest triggers and checks come."""
+    lab.weir("submit", str(lab.folder / "long.yaml"))
+    viewer = Viewer(served.address)
+    viewer.until(lambda parts: state_of(parts, "long") == "FINISHED")
+    made = """INSERT INTO orchestrator.trigger (pipeline, number, state, reason, samples_new, until_time, until_id, positions, fired_us, stored_us)
+        SELECT p.id, n, 'done', 'trigger ' || n, 1, 0, 0, '', n, n + 1 FROM orchestrator.pipeline p, generate_series(101, 10000) n WHERE p.name = 'long';
+        INSERT INTO orchestrator.event (pipeline, erasure, key, at_us, json)
+        SELECT p.id, 0, 'made/' || n, 0, '{"event":"trigger_skipped"}' FROM orchestrator.pipeline p, generate_series(101, 10000) n WHERE p.name = 'long';"""
+    query(lab, made)
+    lab.weir("erase", "request", "--subject", lab.records[1]["user"])  # something happens to all of them
+    shown = viewer.until(lambda parts: len(parts.get(("report", "long"), {}).get("triggers", [])) == TRIGGERS_MAX and
+                         parts[("report", "long")])["triggers"]
+    assert [t["trigger"] for t in shown] == list(range(10001 - TRIGGERS_MAX, 10001)), [t["trigger"] for t in shown]
+    viewer.until(lambda parts: parts.get(("models", "long")) and parts.get("erasures"))
+    assert sum(viewer.sizes.values()) < 100_000, viewer.sizes
+    viewer.close()
+
+
+# ---- the page ----
+
+def test_the_page_is_small_and_says_what_it_may_do(lab, served):
+    packed, plain = ask(served.address, Accept_Encoding="br, gzip;q=0.9"), ask(served.address, Accept_Encoding="gzip;q=0, br")
+    assert packed.headers["Content-Encoding"] == "gzip" and plain.headers["Content-Encoding"] is None
+    body, text = packed.read(), plain.read()
+    assert len(body) <= 50_000 and gzip.decompress(body) == text, len(body)
+    for answer in (packed, plain):
+        assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"], answer.headers
+        assert answer.headers["X-Content-Type-Options"] == "nosniff" and answer.headers["Access-Control-Allow-Origin"] is None
+    assert b"default-src 'none'" in text and b"connect-src 'self'" in text and b"unsafe" not in text
+    assert ask(served.address, method="HEAD").read() == b""
+
+
+def test_others_are_refused_in_words(lab, served):
+    port = served.address.split(":")[1]
+    for name in ("localhost", "127.0.0.1", "127.9.9.9", "[::1]"):
+        assert ask(served.address, Host=f"{name}:{port}").status == 200, name
+    for name in ("evil.example", "127.0.0.1.evil.example", "[::2]", "localhost.", ""):
+        answer = ask(served.address, Host=name)
+        assert answer.status == 403 and b"127.0.0.1" in answer.read(), name
+    for site in ("cross-site", "same-site"):
+        answer = ask(served.address, "/events", Sec_Fetch_Site=site)
+        assert answer.status == 403 and answer.read(), site
+    for method, path, status in (("POST", "/", 405), ("PUT", "/events", 405), ("OPTIONS", "/", 405), ("GET", "/x", 404),
+                                 ("GET", "/../etc/passwd", 404), ("GET", "/events/", 404)):
+        answer = ask(served.address, path, method)
+        assert answer.status == status and answer.read(), (method, path, answer.status)
+
+
+# ---- clients ----
+
+def test_no_more_look_than_may_and_others_hear_why(lab, served):
+    viewers = []
+    while (answer := ask(served.address, "/events")).status == 200:
+        viewers.append(answer)
+        assert len(viewers) <= VIEWERS_MAX
+    assert b"close one" in answer.read()
+    assert ask(served.address).status == 200
+    for viewer in viewers:
+        assert viewer.readline().startswith(b"retry:")
+        viewer.close()
+    await_that(lambda: ask(served.address, "/events").status == 200)
+
+
+def test_who_does_not_read_costs_little_and_is_let_go(lab, served):
+    """Viewers with tiny buffers who read nothing, while another sees all that happens."""
+    peak = peak_bytes(served.server.pid)
+    idle = []
+    for _ in range(20):
+        client = socket.socket()
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+        client.connect(("127.0.0.1", int(served.address.split(":")[1])))
+        client.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        idle.append(client)
+    viewer = Viewer(served.address)
+    lab.weir("submit", str(lab.folder / "again.yaml"))
+    viewer.until(lambda parts: state_of(parts, "again") == "FINISHED")
+    viewer.close()
+    assert peak_bytes(served.server.pid) - peak < 32 << 20
+    for client in idle:
+        client.close()
+
+
+def write_pipelines(lab):
+    text = lab.pipeline.read_text()
+    for name in ("long", "again"):
+        (lab.folder / f"{name}.yaml").write_text(text.replace("name: lab,", f"name: {name},"))
+
+
+# ---- in a browser ----
+
+def marks(browser, view):
+    return sorted(browser.ask(f"[...document.querySelectorAll('[data-view={view}] [data-value]')].map(m => +m.dataset.value)"))
+
+
+def text_of(browser):
+    return browser.ask("document.body?.innerText ?? ''")
+
+
+def assert_it_fits(browser):
+    for width in (360, 900, 1600):
+        browser.resize(width)
+        await_that(lambda: browser.ask("document.documentElement.scrollWidth <= innerWidth"),
+                   lambda: browser.ask("`${document.documentElement.scrollWidth} of ${innerWidth}`"))
+
+
+def assert_it_is_drawn_and_stays_as_it_was_left(lab, browser):
+    """What the topics say, drawn; what somebody has opened stays open when all of it is drawn again."""
+    lab.weir("submit", str(lab.pipeline))
+    await_that(lambda: "lab-2" in text_of(browser) and marks(browser, "costs"), lambda: text_of(browser))
+    browser.ask("document.querySelector('[data-view=costs] summary').click()")
+    lab.weir("watch", "lab")
+    triggers = json.loads(lab.weir("report", "lab", "--json"))["triggers"]
+    wanted = sorted(e["value"] for t in triggers for e in t["evaluations"] if e["metric"] == "accuracy" and e["value"] != "undefined")
+    await_that(lambda: marks(browser, "matrix") == wanted, lambda: (marks(browser, "matrix"), wanted))
+    await_that(lambda: len(triggers) == browser.ask("document.querySelectorAll('[data-view=costs] details[open] tbody tr').length"),
+               lambda: text_of(browser))
+    assert all(t["reason"] in text_of(browser) for t in triggers)
+
+
+def assert_an_erasure_is_due(lab, browser):
+    lab.weir("erase", "request", "--subject", lab.records[0]["user"], "--reference", WORDS)
+    await_that(lambda: "the receipt is written" in text_of(browser), lambda: text_of(browser))
+    due = json.loads(lab.weir("erase", "list", "--json"))["erasures"][0]["due"]
+    assert due[:10] in text_of(browser) and WORDS not in text_of(browser), text_of(browser)
+
+
+def browse(lab):
+    browser, served = Browser(), Served(lab)
+    try:
+        browser.open(f"http://{served.address}/")
+        await_that(lambda: "no pipeline yet" in text_of(browser), lambda: text_of(browser))
+        assert_it_is_drawn_and_stays_as_it_was_left(lab, browser)
+        assert_an_erasure_is_due(lab, browser)
+        assert_it_fits(browser)
+        served.server.kill()
+        served.server.communicate(timeout=DEADLINE_S)
+        await_that(lambda: "No connection to the platform since" in text_of(browser), lambda: text_of(browser))
+        served = Served(lab, served.address)
+        lab.weir("remove", "lab")
+        await_that(lambda: "Connected." in text_of(browser) and "no pipeline yet" in text_of(browser), lambda: text_of(browser))
+    finally:
+        browser.close()
+        served.end()
+
+
+def main():
+    lab = Lab(samples=300, every=100, epochs=1)
+    write_pipelines(lab)
+    try:
+        if sys.argv[1:] == ["browser"]:
+            browse(lab)
+            return
+        with platform(lab) as served:
+            run_tests(globals(), lab, served, wanted=sys.argv[1:])
+    finally:
+        lab.remove()
+
+
+if __name__ == "__main__":
+    main()
