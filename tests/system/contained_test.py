@@ -1,17 +1,13 @@
 """Programs that misbehave as trainers: each is ended or refused, counted, and quoted; nothing else is harmed, and the same pipeline goes
 on when the program is mended. The bad ones are the program of the guide, with one thing wrong."""
 
-import atexit
-import functools
-import os
 import re
 import shutil
-import tempfile
-from pathlib import Path
+import subprocess
 
-from client_package import write_program
-from loop_test import MODES, OURS, build_in, compile_in, declare
-from weirlab import Lab, Run, everyone_may_enter, run_tests
+from client_package import blocks
+from loop_test import MODES, OURS, built, changed, declare
+from weirlab import Lab, Run, run_tests
 
 LOG_BYTES_MAX = (16 << 20) + (1 << 16)  # of a log, and of what was set aside of it
 HUNGRY = """    char *much = malloc(300 << 20);
@@ -27,24 +23,11 @@ OPENED = "    must(weir_client_open(&options, &client, &error));\n"
 MODEL = 'result.model = "model";'
 
 
-@functools.cache
-def good_program():
-    """Where the program of the guide was built, what it is called there, and its source."""
-    folder = Path(tempfile.mkdtemp(prefix="weir-contained-"))
-    atexit.register(shutil.rmtree, folder)
-    everyone_may_enter(folder)
-    source = write_program(folder / "program") / "loop.c"
-    return source, build_in(folder), source.read_text()
-
-
 def compiled(change, to):
-    """The program with these changes."""
-    source, program, text = good_program()
-    for before, after in change:
-        assert before in text, before
-        text = text.replace(before, after)
-    source.write_text(text)
-    compile_in(source.parent)
+    """The program with these changes, built in the place of the one before."""
+    program, (text,) = built(), blocks("c")
+    (program.parents[1] / "loop.c").write_text(changed(text, change))
+    subprocess.run(["cmake", "--build", program.parent], check=True, stdout=subprocess.DEVNULL)
     shutil.copy(program, to)
     return to
 

@@ -1,10 +1,15 @@
 """The program of docs/guides/write-a-training-loop.md as it stands there: built as a user would with the installed library, named in
 a system file, and the trainer of a pipeline: it trains, evaluates, predicts, is killed, and its models are replaced after an erasure."""
 
+import atexit
+import functools
 import json
 import os
 import re
+import shutil
 import subprocess
+import tempfile
+from pathlib import Path
 
 from client_package import build_with_cmake, install, write_program
 from weirlab import PIPELINE, Lab, Run, TrainerHunt, assert_clean_audits, everyone_may_enter, outcome, run_tests, served
@@ -23,25 +28,27 @@ judge: {evaluation: next_month, metric: roc_auc}
 MODES = "modes: [train, evaluate, predict]"
 
 
-def build(lab, changes=()):
-    """Builds the program of the guide against the installed library; with `changes`, pairs of what is replaced and what by."""
-    everyone_may_enter(lab.folder)
-    source = write_program(lab.folder / "program") / "loop.c"
+@functools.cache
+def built(changes=()):
+    """The program of the guide, built against the installed library; with `changes`, pairs of what is replaced and what by."""
+    folder = Path(tempfile.mkdtemp(prefix="weir-program-"))
+    atexit.register(shutil.rmtree, folder)
+    everyone_may_enter(folder)
+    source = write_program(folder / "program") / "loop.c"
+    source.write_text(changed(source.read_text(), changes))
+    return build_with_cmake(source.parent, install(folder / "prefix"))
+
+
+def changed(text, changes):
     for before, after in changes:
-        text = source.read_text()
         assert before in text, before
-        source.write_text(text.replace(before, after))
-    return declare(lab, build_in(lab.folder), MODES)
+        text = text.replace(before, after)
+    return text
 
 
-def build_in(folder):
-    """Builds the program that is there against a library that is installed there."""
-    return build_with_cmake(folder / "program", install(folder / "prefix"))
-
-
-def compile_in(folder):
-    """Builds the program again, of a text that was changed."""
-    subprocess.run(["cmake", "--build", folder / "build"], check=True, stdout=subprocess.DEVNULL)
+def build(lab, changes=()):
+    """A system file with that program."""
+    return declare(lab, built(tuple(changes)), MODES)
 
 
 def declare(lab, command, more):
