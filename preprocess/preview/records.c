@@ -141,6 +141,8 @@ char *preprocess_records_about(const struct records *records, size_t index)
     const char *class = json_string_value(
         json_array_get(json_object_get(dataset, "classes"), (size_t)json_integer_value(label)));
     char time[WEIR_TIME_TEXT_MAX];
+    if (json_is_true(json_object_get(dataset, "is_bare")))
+        return weir_strdup("time and label: not as declared");
     weir_time_format((int64_t)number_of(dataset, record, FIELD_TIME), time);
     if (strcmp(text_of(dataset, "kind"), "class") == 0 && class != NULL)
         return weir_format("%s, label %s", time, class);

@@ -34,7 +34,7 @@ int64_t preprocess_records_label(const struct records *records, size_t index);
 uint32_t preprocess_records_label_kind(const struct records *records);
 /* "data/a.csv:17", in the caller's memory. */
 char *preprocess_records_place(const struct records *records, size_t index) WEIR_MUST_USE;
-/* "2002-08-22T11:36:23Z, label spam", in the caller's memory. */
+/* "2002-08-22T11:36:23Z, label spam", in the caller's memory, or that they are not as declared. */
 char *preprocess_records_about(const struct records *records, size_t index) WEIR_MUST_USE;
 
 #endif

@@ -97,14 +97,15 @@ static json_t *dataset_json(const struct preview *preview, const struct declarat
     add_records(preview, files, records);
     for (size_t i = 0; i < dataset->class_count; i++)
         json_array_append_new(classes, text_json(dataset->classes[i]));
-    json_t *json = json_pack("{ss,so,sb,sb,sb,sb,ss,ss,so,so,so}", "name", dataset->name, "path",
-                             text_json(preview->declared.source.path), "counts_lines",
-                             preview->declared.format->counts_lines, "is_one_sample",
-                             preview->declared.format->is_one_sample, "gives_samples",
-                             d->updates == NULL, "is_whole", preview->is_whole, "columns",
-                             dataset->columns != NULL ? dataset->columns : "", "kind",
-                             WEIR_LABEL_KIND_NAMES[preview->declared.label_kind], "classes",
-                             classes, "files", files, "records", records);
+    json_t *json =
+        json_pack("{ss,so,sb,sb,sb,sb,sb,ss,ss,so,so,so}", "name", dataset->name, "path",
+                  text_json(preview->declared.source.path), "counts_lines",
+                  preview->declared.format->counts_lines, "is_one_sample",
+                  preview->declared.format->is_one_sample, "gives_samples", d->updates == NULL,
+                  "is_whole", preview->is_whole, "is_bare", preview->is_bare, "columns",
+                  dataset->columns != NULL ? dataset->columns : "", "kind",
+                  WEIR_LABEL_KIND_NAMES[preview->declared.label_kind], "classes", classes, "files",
+                  files, "records", records);
 
     add_extent(preview, json);
     return json;

@@ -458,7 +458,7 @@ void storage_preview_read_bare(struct preview *preview)
     d->wants_manifest = d->wants_sidecar = d->awaits_label = false;
     d->updates = NULL;
     preview->files = 0;
-    preview->is_whole = true;
+    preview->is_whole = preview->is_bare = true;
     storage_batch_free(preview->batch);
     preview->batch = storage_batch_new(preview->dataset);
     weir_ignore(walk(preview, &err)); /* it has been said */

@@ -27,14 +27,15 @@ struct preview {
     char *place;                 /* what people call it */
     struct dataset *dataset;
     struct manifest *manifest;
-    struct storage_secret secret;   /* zeros: no hash leaves this */
-    struct erased_names erased;     /* none */
-    struct batch *batch;            /* what was read, and refused */
-    size_t files;                   /* that were looked at */
-    size_t passed_over;             /* of them, whose records cannot be looked at */
-    bool is_whole;                  /* there is nothing else */
-    bool is_lenient;                /* what is wrong beside records that are good is remarked */
-    struct weir_buf told;           /* of files, each once: many are wrong in the same way */
+    struct storage_secret secret; /* zeros: no hash leaves this */
+    struct erased_names erased;   /* none */
+    struct batch *batch;          /* what was read, and refused */
+    size_t files;                 /* that were looked at */
+    size_t passed_over;           /* of them, whose records cannot be looked at */
+    bool is_whole;                /* there is nothing else */
+    bool is_bare;         /* read without their times and labels, which are not as declared */
+    bool is_lenient;      /* what is wrong beside records that are good is remarked */
+    struct weir_buf told; /* of files, each once: many are wrong in the same way */
     struct cfg_complaints of_files; /* about files of which no record was read */
     struct cfg_complaints *complaints;
 };

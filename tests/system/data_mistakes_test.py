@@ -465,6 +465,7 @@ def test_all_are_found_in_one_round_those_of_the_file_and_those_of_the_data(fold
 def test_records_are_tried_whatever_is_wrong_with_their_labels_and_times(folder):
     answer = check(folder, "table", [("field: label", "field: lable"), ("field: ts}", 'field: ts, pattern: "%d.%m.%Y"}')], [swap("a.csv", ",7.5,", ",many,", 1), swap("a.csv", ".5,", ".5 kg,", 20)])
     assert len(answer["lines"]) == 2 and "'lable'" in answer["lines"][0] and "csv_fields: 2" in answer["lines"][1], answer["lines"]
+    assert {sample["about"] for sample in answer["shown"][0]["samples"]} == {"time and label: not as declared"}, answer["shown"]
 
 
 def test_what_is_not_there_yet_is_remarked_and_not_refused(folder):
