@@ -45,9 +45,12 @@ static enum weir_status add_pipeline(struct cli_platform *platform, json_t *repo
     json_t *models = NULL;
     enum weir_status status =
         request(platform, "models", "pipeline", cli_text(report, "pipeline"), &models, err);
-    if (status == WEIR_OK)
+    if (status == WEIR_OK) {
         json_array_append_new(json_object_get(numbers, "pipelines"),
                               cli_report_pipeline(report, models));
+        json_object_set(json_object_get(numbers, "platform"), "machine",
+                        json_object_get(report, "machine"));
+    }
     json_decref(models);
     return status;
 }
@@ -92,8 +95,8 @@ static json_t *empty_numbers(void)
 {
     char made[WEIR_TIME_TEXT_MAX];
     weir_time_format(weir_now_wall_us(), made);
-    return json_pack("{si,ss,s{ss},s[],sn}", "version", 1, "made", made, "platform", "version",
-                     WEIR_VERSION, "pipelines", "comparison");
+    return json_pack("{si,ss,s{ss,sn},s[],sn}", "version", 1, "made", made, "platform", "version",
+                     WEIR_VERSION, "machine", "pipelines", "comparison");
 }
 
 /* A page whose numbers are asked for. */

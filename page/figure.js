@@ -113,6 +113,16 @@ function valueAxis(canvas, y, range, left, right) {
     );
   }
 }
+/* From 0 on, below a picture; `unit` stands after each number. */
+function amountAxis(canvas, x, most, at, unit) {
+  canvas.append(rule(x(0), at, x(most), at, 'axis'));
+  for (const tick of ticks(0, most, Math.max(2, (x(most) - x(0)) / 100))) {
+    canvas.append(
+      rule(x(tick.at), at, x(tick.at), at + 5, 'axis'),
+      label(x(tick.at), at + 19, tick.text + unit, 'soft', 'middle')
+    );
+  }
+}
 function timeAxis(canvas, x, range, at) {
   const marks = timeTicks(range[0], range[1], Math.max(2, Math.min(9, Math.floor((x(range[1]) - x(range[0])) / 76))));
   canvas.append(rule(x(range[0]), at, x(range[1]), at, 'axis'));

@@ -4,6 +4,10 @@ const NARROW = 560,
   LEFT = 56,
   ROW = 26;
 
+/* About as wide as so many characters are. */
+const widthOf = (characters) => characters * 6.4;
+const longestName = (rows) => Math.max(1, ...rows.map((r) => r.name.length));
+
 /* ---- a line over data time, with what fired ---- */
 
 /* lines: [{name, points: [{from, until, value, text}]}]; triggers: [{at, number, text}]. */
@@ -12,7 +16,8 @@ function timeLines(lines, triggers, title) {
     const height = width < NARROW ? 250 : 320,
       top = triggers.length ? 34 : 14,
       bottom = height - 34;
-    const right = width - (lines.length > 1 ? Math.min(170, width * 0.3) : 12);
+    const names = lines.length > 1 ? Math.min(widthOf(longestName(lines)) + 14, width * 0.3) : 28;
+    const right = width - names;
     const points = lines.flatMap((line) => line.points);
     const range = span(
       points.map((p) => p.value),
@@ -28,9 +33,11 @@ function timeLines(lines, triggers, title) {
     valueAxis(canvas, y, range, LEFT, right);
     timeAxis(canvas, x, times, bottom);
     let free = -Infinity;
+    const isCrowded = (marks) => marks * 12 > right - LEFT;
+    const foot = isCrowded(triggers.length) ? top : bottom;
     for (const trigger of triggers) {
       const at = x(time(trigger.at));
-      const group = draw('g', {}, rule(at, top - 6, at, bottom, 'trigger'));
+      const group = draw('g', {}, rule(at, top - 6, at, foot, 'trigger'));
       if (at > free) {
         group.append(label(at, top - 10, '\u25bc' + trigger.number, 'soft small', 'middle'));
         free = at + 26;
@@ -56,13 +63,14 @@ function timeLines(lines, triggers, title) {
         })
       );
       for (const p of known) {
-        if (lines.length === 1) canvas.append(rule(x(time(p.from)), at(p)[1], x(time(p.until)), at(p)[1], 'reach'));
+        if (lines.length === 1 && !isCrowded(known.length))
+          canvas.append(rule(x(time(p.from)), at(p)[1], x(time(p.until)), at(p)[1], 'reach'));
         canvas.append(
           mark(
             draw('circle', {
               cx: at(p)[0],
               cy: at(p)[1],
-              r: width < NARROW ? 3.5 : 4.5,
+              r: isCrowded(known.length) ? 2.5 : width < NARROW ? 3.5 : 4.5,
               class: n % 2 ? 'open' : 'dot',
               'data-value': p.value
             }),
@@ -71,12 +79,12 @@ function timeLines(lines, triggers, title) {
         );
       }
     });
-    if (lines.length > 1) nameLines(canvas, lines, y, right + 8, top);
+    if (lines.length > 1) nameLines(canvas, lines, y, right + 8, top, names - 8);
     return height;
   };
 }
 
-function nameLines(canvas, lines, y, at, top) {
+function nameLines(canvas, lines, y, at, top, room) {
   const ends = lines
     .map((line) => {
       const known = line.points.filter((p) => isNumber(p.value));
@@ -86,7 +94,7 @@ function nameLines(canvas, lines, y, at, top) {
   let free = top;
   for (const end of ends) {
     free = Math.max(free, end.y);
-    canvas.append(label(at, free + 4, end.name, ''));
+    canvas.append(label(at, free + 4, cut(end.name, room, widthOf(1)), ''));
     free += 15;
   }
 }
@@ -252,16 +260,16 @@ function hatches(canvas) {
 
 function stages(rows) {
   return (canvas, width) => {
-    const left = 46,
+    const left = widthOf(longestName(rows)) + 14,
       high = Math.max(15, Math.min(22, 900 / rows.length));
     const total = (row) => STAGES.reduce((sum, s) => sum + (row[s[0]] || 0), 0);
     const most = Math.max(...rows.map(total)) || 1,
-      x = scale([0, most], [left, width - 14]);
+      x = scale([0, most], [left, width - 24]);
     let at = left,
       top = 6;
     hatches(canvas);
     STAGES.forEach(([, title], i) => {
-      const room = title.length * 6.4 + 30;
+      const room = widthOf(title.length) + 34;
       if (at + room > width && at > left) {
         at = left;
         top += 18;
@@ -282,7 +290,7 @@ function stages(rows) {
     rows.forEach((row, n) => {
       const y = top + n * high;
       let from = 0;
-      canvas.append(label(left - 8, y + high / 2 + 4, String(row.trigger), 'soft', 'end'));
+      canvas.append(label(left - 8, y + high / 2 + 4, row.name, 'soft', 'end'));
       STAGES.forEach(([key, title], i) => {
         if (!isNumber(row[key])) return;
         canvas.append(
@@ -295,19 +303,14 @@ function stages(rows) {
               fill: 'url(#' + canvas.getAttribute('aria-labelledby') + 'hatch' + i + ')',
               'data-value': row[key]
             }),
-            'trigger ' + row.trigger + ', ' + title + ': ' + seconds(row[key])
+            `${row.name}, ${title}: ${seconds(row[key])}`
           )
         );
         from += row[key];
       });
     });
     const bottom = top + rows.length * high + 4;
-    canvas.append(rule(left, bottom, width - 14, bottom, 'axis'));
-    for (const tick of ticks(0, most, width / 110))
-      canvas.append(
-        rule(x(tick.at), bottom, x(tick.at), bottom + 5, 'axis'),
-        label(x(tick.at), bottom + 19, tick.text + ' s', 'soft', 'middle')
-      );
+    amountAxis(canvas, x, most, bottom, ' s');
     return bottom + 26;
   };
 }
@@ -319,7 +322,7 @@ function scores(rows, title) {
     const height = 230,
       top = 24,
       bottom = height - 34,
-      right = width - 12;
+      right = width - 28;
     const range = span(
         rows.flatMap((r) => [r.score, r.limit, 0]),
         0.08
@@ -384,7 +387,7 @@ function intervals(rows, title, zero) {
         0.06
       ),
       x = scale(range, [left, right]);
-    for (const tick of ticks(range[0], range[1], (right - left) / 90))
+    for (const tick of ticks(range[0], range[1], Math.max(3, (right - left) / 90)))
       canvas.append(
         rule(x(tick.at), 0, x(tick.at), bottom, 'grid'),
         label(x(tick.at), bottom + 18, tick.text, 'soft', 'middle')
@@ -416,33 +419,29 @@ function intervals(rows, title, zero) {
 /* ---- cost against quality ---- */
 
 /* rows: [{name, cost, quality, low, high, pareto, chosen, text, seeds: [{cost, quality}]}]. */
-function costAgainstQuality(rows, costTitle, qualityTitle) {
+function costAgainstQuality(rows, costTitle, unit, qualityTitle) {
   return (canvas, width) => {
     const height = width < NARROW ? 340 : 420,
       top = 24,
       bottom = height - 46,
-      right = width - 16;
-    const costs = [
-      0,
-      Math.max(...rows.flatMap((r) => [r.cost].concat(r.seeds.map((s) => s.cost))).filter(isNumber)) * 1.08 || 1
-    ];
+      right = width - 24;
+    const most = Math.max(...rows.flatMap((r) => [r.cost].concat(r.seeds.map((s) => s.cost))).filter(isNumber)) || 1;
+    const small = most < 1e-3 ? 10 ** powerOf(most) : 1; /* its power of ten goes to the title */
+    const costs = [0, (most / small) * 1.08];
     const range = span(
       rows.flatMap((r) => [r.quality, r.low, r.high].concat(r.seeds.map((s) => s.quality))),
       0.08
     );
-    const x = scale(costs, [LEFT, right]),
+    const along = scale(costs, [LEFT, right]),
+      x = (cost) => along(cost / small),
       y = scale(range, [bottom, top]);
-    canvas.append(label(LEFT - 56, 10, qualityTitle, 'soft'));
-    valueAxis(canvas, y, range, LEFT, right);
+    const title = `${costTitle}, ${small < 1 ? tenTo(powerOf(most)) + ' ' : ''}${unit}`;
     canvas.append(
-      rule(LEFT, bottom, right, bottom, 'axis'),
-      label((LEFT + right) / 2, height - 8, costTitle, 'soft', 'middle')
+      label(LEFT - 56, 10, qualityTitle, 'soft'),
+      label((LEFT + right) / 2, height - 8, title, 'soft', 'middle')
     );
-    for (const tick of ticks(0, costs[1], width / 110))
-      canvas.append(
-        rule(x(tick.at), bottom, x(tick.at), bottom + 5, 'axis'),
-        label(x(tick.at), bottom + 19, tick.text, 'soft', 'middle')
-      );
+    valueAxis(canvas, y, range, LEFT, right);
+    amountAxis(canvas, along, costs[1], bottom, '');
     const front = rows.filter((r) => r.pareto && isNumber(r.quality)).sort((a, b) => a.cost - b.cost);
     canvas.append(
       draw('path', {

@@ -9,6 +9,14 @@ const isNumber = (value) => typeof value === 'number' && isFinite(value);
 const list = (value) => (Array.isArray(value) ? value : []);
 const clean = (text) => text.replace('-', '\u2212');
 
+/* 10 to the power of n. */
+function tenTo(n) {
+  const above = (digit) =>
+    digit === '-' ? '\u207b' : '\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079'[+digit];
+  return '10' + [...String(n)].map(above).join('');
+}
+const powerOf = (value) => Math.floor(Math.log10(Math.abs(value)));
+
 function short(value) {
   if (!isNumber(value)) return '\u2013';
   if (value === 0) return '0';
@@ -16,11 +24,12 @@ function short(value) {
   if (size >= 1e9) return clean(+(value / 1e9).toPrecision(3) + ' G');
   if (size >= 1e6) return clean(+(value / 1e6).toPrecision(3) + ' M');
   if (size >= 1e4) return clean(+(value / 1e3).toPrecision(3) + ' k');
-  if (size < 1e-3) return clean(value.toExponential(2));
+  if (size < 1e-3) return clean(`${(value / 10 ** powerOf(size)).toPrecision(3)}\u00b7`) + tenTo(powerOf(size));
   return clean(String(+value.toPrecision(size >= 1000 ? 4 : 3)));
 }
 const bytes = (value) => (isNumber(value) ? short(value) + (Math.abs(value) >= 1e4 ? 'B' : ' B') : '\u2013');
-const seconds = (value) => (isNumber(value) ? short(value) + ' s' : '\u2013');
+const seconds = (value) =>
+  !isNumber(value) ? '\u2013' : value < 1e4 ? short(value) + ' s' : short(value / 3600) + ' h';
 const quality = (value) => (isNumber(value) ? clean(value.toFixed(Math.abs(value) < 10 ? 3 : 1)) : '\u2013');
 const tight = (value) => (isNumber(value) ? clean(value.toFixed(2).replace(/^(-?)0\./, '$1.')) : '\u2013');
 const time = (text) => Date.parse(text);
@@ -32,8 +41,14 @@ const day = (text) =>
 const newest = (rows) => rows.slice(-SHOWN);
 const onlyNewest = (rows) =>
   rows.length > SHOWN ? ' Drawn are the newest ' + SHOWN + ' of ' + rows.length + '; the table has all.' : '';
-const METRICS = { roc_auc: 'ROC-AUC', rmse: 'RMSE', log_loss: 'log loss' };
-const metricName = (name) => METRICS[name] || String(name).replace(/_/g, ' ');
+const NAMES = { roc_auc: 'ROC-AUC', rmse: 'RMSE', mmd: 'MMD', ks: 'KS', psi: 'PSI', ddm: 'DDM' };
+const nameOf = (name) => NAMES[name] || String(name).replace(/_/g, ' ');
+/* accuracy(by=label) is accuracy; top_n(n=5) is another metric than top_n(n=1). */
+function metricName(metric) {
+  const [, name, options] = /^([^(]*)(?:\((.*)\))?/.exec(metric);
+  const told = (options || '').split(/, */).filter((o) => o && !o.startsWith('by='));
+  return nameOf(name) + (told.length ? ` (${told.join(', ')})` : '');
+}
 
 /* ---- the rows as CSV ---- */
 
@@ -134,15 +149,23 @@ const STAGES = [
   ['store', 'store', 'trained', 'stored']
 ];
 
+/* The first part of each reason: the rest names the features that moved. */
+const reasonRows = (triggers) =>
+  triggers.map((t) => ({
+    trigger: t.trigger,
+    until: t.until,
+    selected: t.selected,
+    why: String(t.reason || '').split('; ')[0] + (t.skipped ? `; skipped: ${t.skipped}` : '')
+  }));
+
 /* Seconds of each stage of those triggers that have stored a model. */
 function stageRows(triggers) {
   const lasted = (line, from, until) =>
     line[from] && line[until] ? Math.max(0, (time(line[until]) - time(line[from])) / 1000) : null;
-  const stages = (line) =>
-    Object.fromEntries(STAGES.map(([key, , from, until]) => [key, lasted(line, from, until)]));
+  const stages = (line) => Object.fromEntries(STAGES.map(([key, , from, until]) => [key, lasted(line, from, until)]));
   return triggers
     .filter((t) => t.timeline && t.timeline.fired && t.timeline.stored)
-    .map((t) => Object.assign({ trigger: t.trigger }, stages(t.timeline)));
+    .map((t) => Object.assign({ name: 'trigger ' + t.trigger, trigger: t.trigger }, stages(t.timeline)));
 }
 
 /* ---- what was checked ---- */
@@ -163,9 +186,9 @@ function checkRows(checks) {
       });
     for (const s of list(check.statistics)) {
       const isTest = s.limit_of === 'p_value';
-      row(s.statistic + (isTest ? ', p value' : ''), isTest ? s.p_value : s.distance, s.limit, s.verdict);
+      row(nameOf(s.statistic) + (isTest ? ', p value' : ''), isTest ? s.p_value : s.distance, s.limit, s.verdict);
     }
-    for (const d of list(check.detectors)) row(String(d.detector), d.found, d.limit, d.verdict);
+    for (const d of list(check.detectors)) row(nameOf(d.detector), d.found, d.limit, d.verdict);
     for (const c of list(check.criteria))
       row(metricName(check.metric) + ', ' + c.criterion, check.value, c.limit, c.verdict);
     if (isNumber(check.avoidable_limit))

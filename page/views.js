@@ -15,6 +15,12 @@ function facts(pairs) {
   );
 }
 
+/* Facts in more than a word, a line each. */
+function setup(pairs) {
+  const row = ([name, value]) => el('div', {}, [el('dt', {}, name), el('dd', {}, value)]);
+  return el('dl', { class: 'setup' }, pairs.filter(([, value]) => value).map(row));
+}
+
 /* ---- how good a pipeline's models are ---- */
 
 const measured = (name) => [
@@ -174,6 +180,19 @@ function stagesFigure(pipeline, rows) {
   });
 }
 
+/* For paper and for readers without a mouse, what a mark of a trigger says. */
+function reasons(rows) {
+  const LISTED = 20;
+  const columns = [
+    number('trigger', 'trigger'),
+    words('until', 'until', day),
+    number('selected', 'selected'),
+    words('why', 'why')
+  ];
+  const title = 'Why each trigger fired' + (rows.length > LISTED ? `: the newest ${LISTED} of ${rows.length}` : '');
+  return rows.length ? [el('h3', { class: 'apart' }, title), tableOf(title, columns, rows.slice(-LISTED))] : [];
+}
+
 function triggerFigures(pipeline, costs) {
   if (!costs.length) return [el('p', { class: 'soft' }, 'Nothing has fired yet.')];
   const measures = measuresOf(costs, costs[0].currency);
@@ -186,6 +205,7 @@ function triggerFigures(pipeline, costs) {
 
 function pipelineSection(pipeline) {
   const costs = costRows(list(pipeline.report.triggers));
+  const config = pipeline.report.config || {};
   const sum = (key) => costs.reduce((all, r) => all + (r[key] || 0), 0);
   return el('section', { 'aria-label': 'pipeline ' + pipeline.name }, [
     el('h2', {}, pipeline.name),
@@ -199,7 +219,14 @@ function pipelineSection(pipeline) {
       ['bytes', bytes(sum('bytes'))],
       ['money', sum('money') ? `${short(sum('money'))} ${costs[0].currency}` : '']
     ]),
+    setup([
+      ['datasets', list(config.datasets).join(', ')],
+      ['trigger', config.trigger],
+      ['selection', config.selection],
+      ['training', config.training]
+    ]),
     ...qualitySection(pipeline),
+    ...reasons(reasonRows(list(pipeline.report.triggers))),
     ...checksByKind(list(pipeline.report.checks)).map((rows) => checkFigure(pipeline, rows)),
     ...triggerFigures(pipeline, costs)
   ]);
@@ -242,9 +269,7 @@ const only = (columns, rows) => rows.map((r) => Object.fromEntries(columns.map((
 
 function frontFigure(all, known) {
   const columns = policyColumns(all);
-  const title = all.priced
-    ? `cost of a policy by itself, ${all.currency || 'money'}`
-    : 'CPU seconds of a policy by itself';
+  const unit = all.priced ? all.currency || 'money' : 'CPU s';
   return figure({
     view: 'pareto',
     title: 'Cost against quality',
@@ -254,7 +279,7 @@ function frontFigure(all, known) {
     caption:
       'A mark is the mean of a policy over its seeds, with its 95 % interval; small rings are single seeds. Filled, ' +
       'on the dashed line: no policy is both cheaper and better. Encircled: chosen on the earlier windows.',
-    paint: costAgainstQuality(known, title, all.metric)
+    paint: costAgainstQuality(known, 'cost of a policy by itself', unit, all.metric)
   });
 }
 
@@ -383,6 +408,7 @@ function comparisonSection(comparison) {
       ['until', day(all.judge.until)],
       ['chosen', comparison.chosen]
     ]),
+    setup([['run on', [...new Set(all.cells.map((c) => c.machine).filter(Boolean))].join('; ')]]),
     ...comparisonFigures(all)
   ]);
 }
@@ -398,12 +424,13 @@ function titleOf(numbers, names) {
 function show(numbers) {
   const main = document.getElementById('report');
   const names = list(numbers.pipelines).map((p) => p.name);
+  const { version, machine } = numbers.platform || {};
   const subject = numbers.comparison ? numbers.comparison.comparison : names.join(', ');
   document.title = `${subject} \u2013 Weir report`;
   main.replaceChildren(
     el('h1', {}, titleOf(numbers, names)),
     el('p', { class: 'soft' }, [
-      `Made ${day(numbers.made)} UTC by weir ${(numbers.platform || {}).version}. `,
+      `Made ${day(numbers.made)} UTC by weir ${version}${machine ? `, of what ran on ${machine}` : ''}. `,
       link('All numbers as JSON', 'report.json', 'application/json', JSON.stringify(numbers, null, 1))
     ]),
     ...(numbers.comparison ? [comparisonSection(numbers.comparison)] : []),

@@ -1,5 +1,7 @@
 /* report: one row per trigger of a pipeline: why it fired, what was selected, how training went, how good the model is
  * on what came next, what it cost. */
+#include "core/base/host.h"
+#include "orchestrator/config/facts.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/models/store.h"
 #include "orchestrator/pipeline/pipeline.h"
@@ -142,6 +144,22 @@ static enum weir_status add_costs(struct topics *topics, int64_t pipeline, json_
     return status;
 }
 
+/* The file that the pipeline has now, in short. */
+static json_t *config_json(const struct orchestrator_config *config)
+{
+    static const char *const SECTIONS[] = {"trigger", "selection", "training"};
+    json_t *facts = json_object(), *datasets = json_array();
+    for (size_t i = 0; i < config->dataset_count; i++)
+        json_array_append_new(datasets, json_string(config->datasets[i]));
+    json_object_set_new(facts, "datasets", datasets);
+    for (size_t i = 0; i < WEIR_COUNT(SECTIONS); i++) {
+        WEIR_AUTO_BUF fact = {0};
+        orchestrator_config_put_fact(config, SECTIONS[i], &fact);
+        json_object_set_new(facts, SECTIONS[i], json_string(weir_buf_text(&fact)));
+    }
+    return facts;
+}
+
 void orchestrator_topic_report(struct topic_call *call)
 {
     struct topics *topics = call->all;
@@ -169,10 +187,13 @@ void orchestrator_topic_report(struct topic_call *call)
         orchestrator_topic_refuse(call, &err);
         return;
     }
+    const struct orchestrator_config *config = orchestrator_pipeline_config(pipeline);
+    WEIR_AUTO_FREE char *machine = weir_host_text();
     orchestrator_topic_answer_naming_classes(
-        call, orchestrator_pipeline_config(pipeline)->datasets[0],
-        JSON_FIELDS(JSON_TEXT("pipeline", orchestrator_pipeline_config(pipeline)->name),
+        call, config->datasets[0],
+        JSON_FIELDS(JSON_TEXT("pipeline", config->name),
                     JSON_TEXT("state", orchestrator_pipeline_state_name(
                                            orchestrator_pipeline_state(pipeline))),
-                    JSON_NEW("triggers", report), JSON_NEW("checks", checks)));
+                    JSON_NEW("triggers", report), JSON_NEW("checks", checks),
+                    JSON_NEW("config", config_json(config)), JSON_TEXT("machine", machine)));
 }

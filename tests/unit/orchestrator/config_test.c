@@ -7,6 +7,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "orchestrator/config/facts.h"
 #include "orchestrator/config/parse.h"
 #include "orchestrator/config/system.h"
 #include "tests/support/temp_dir.h"
@@ -54,6 +55,37 @@ static void shipped_pipelines_are_good(void **state)
         assert_int_equal(orchestrator_config_print(config, &printed, &err), WEIR_OK);
         assert_non_null(strstr(weir_buf_text(&printed), SHIPPED[i].name));
     }
+}
+
+static void a_section_is_told_on_one_line_that_is_not_long(void **state)
+{
+    static const char FILE_TEXT[] =
+        "pipeline: {name: p}\n"
+        "datasets: [{name: d, source: {path: d, format: jsonl}, label: {field: l, classes: [a, b]}}]\n"
+        "trigger: {policy: amount, samples: 500}\n"
+        "selection: {policy: new_data}\n"
+        "preprocess: {operators: [{op: json_text}]}\n"
+        "training:\n  program: net\n  options: {token: secret}\n  loss: logistic\n  group: %s\n";
+    WEIR_AUTO_BUF text = {0}, trigger = {0}, training = {0}, none = {0};
+    WEIR_AUTO_BUF group = {0};
+    WEIR_AUTO(weir_yaml) document = NULL;
+    struct weir_error err = {0};
+    (void)state;
+    for (int i = 0; i < CONFIG_FACT_BYTES_MAX; i++)
+        weir_buf_append_text(&group, "é");
+    weir_buf_printf(&text, FILE_TEXT, weir_buf_text(&group));
+    assert_int_equal(weir_yaml_parse("p.yaml", weir_buf_view(&text), &document, &err), WEIR_OK);
+    const struct orchestrator_config config = {.document = document};
+    orchestrator_config_put_fact(&config, "trigger", &trigger);
+    orchestrator_config_put_fact(&config, "training", &training);
+    orchestrator_config_put_fact(&config, "budget", &none);
+    assert_string_equal(weir_buf_text(&trigger), "policy: amount, samples: 500");
+    assert_string_equal(weir_buf_text(&none), "");
+    const char *fact = weir_buf_text(&training);
+    assert_non_null(strstr(fact, "program: net, loss: logistic, group: \"éé"));
+    assert_null(strstr(fact, "secret"));
+    assert_in_range(strlen(fact), CONFIG_FACT_BYTES_MAX, CONFIG_FACT_BYTES_MAX + 3);
+    assert_string_equal(fact + strlen(fact) - strlen("é…"), "é…");
 }
 
 static void the_shipped_system_file_is_the_default(void **state)
@@ -261,6 +293,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shipped_pipelines_are_good),
+        cmocka_unit_test(a_section_is_told_on_one_line_that_is_not_long),
         cmocka_unit_test(the_shipped_system_file_is_the_default),
         cmocka_unit_test(batches_over_tcp_stay_on_the_host),
         cmocka_unit_test(a_connection_to_postgres_that_cannot_be_understood_is_not_quoted),
