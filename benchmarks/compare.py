@@ -104,6 +104,6 @@ def judge(kept, now):
     if change.low is None:
         notes.insert(0, f"too few pairs to tell: {len(then['ours'])} and {len(now['ours'])}")
     elif change.is_beyond_noise() and not is_beyond(change, tolerance):
-        notes.insert(0, f"no noise, but within {100 * tolerance:.0f} %")
+        notes.insert(0, f"beyond noise, but within the tolerance of {100 * tolerance:.0f} %")
     word = "same" if not is_beyond(change, tolerance) else "worse" if change.factor < 1 else "better"
     return Verdict(word, change, "; ".join(notes))

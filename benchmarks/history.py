@@ -135,7 +135,7 @@ def name_of(header):
 def write(folder, header, figures):
     """Keeps a run, durably and under a name of its own, which is returned."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    lines = [json.dumps(dict(header, weir_bench_run=VERSION, figures=len(figures)))] + [json.dumps(figure) for figure in figures]
+    lines = [json.dumps({"weir_bench_run": VERSION, **header, "figures": len(figures)})] + [json.dumps(figure) for figure in figures]
     with tempfile.NamedTemporaryFile("w", dir=folder, prefix=".part-") as file:
         file.write("\n".join(lines) + "\n")
         file.flush()
