@@ -116,6 +116,8 @@ def read_all(folder):
         names = sorted((name for name in os.listdir(folder) if FILE_NAME.fullmatch(name)), reverse=True)
     except FileNotFoundError:
         names = []
+    except OSError as error:
+        names, complaints = [], [f"left out: {error}"]
     for name in names[:FILES_MAX]:
         try:
             runs.append(read(folder / name))

@@ -126,8 +126,12 @@ class KeptRuns(unittest.TestCase):
                          ["20261127T091142Z-0123456789ab", "20261127T091142Z-0123456789ab.2"])
         self.assertEqual(len(history.read_all(self.folder)[0]), 2)
 
-    def test_no_folder_is_no_run(self):
+    def test_no_folder_is_no_run_and_what_is_no_folder_is_said(self):
         self.assertEqual(history.read_all(self.folder), ([], []))
+        self.folder.parent.mkdir(parents=True)
+        self.folder.write_text("")
+        runs, complaints = history.read_all(self.folder)
+        self.assertEqual((runs, len(complaints)), ([], 1))
 
     def test_files_that_are_cut_off_or_made_up_are_left_out_with_words(self):
         self.keep(figure(FAST))

@@ -99,6 +99,8 @@ def what_is_not_there_is_bad_usage(bench):
     assert bench.run("peers", "cat").returncode == BAD_USAGE
     assert bench.run("--against", "2026").returncode == BAD_USAGE
     assert bench.run("--history", "t").returncode == FAILED
+    unwritable = bench.run("--keep", bench.folder / "bin" / "now", rates={"t.a": FAST})
+    assert unwritable.returncode == FAILED and "cannot keep the run: " in unwritable.stderr, unwritable
     assert not bench.kept.exists()
 
 
