@@ -62,7 +62,7 @@ def survive(lab):
 def main():
     make_clusters()
     text = PIPELINE.replace("training: {{", "training: {{retries: 100, ")
-    lab = Lab(samples=500, every=400, epochs=500, pipeline=text)
+    lab = Lab(samples=500, every=400, epochs=200, pipeline=text)
     mount(lab.data_dir)
     try:
         survive(lab)

@@ -118,7 +118,7 @@ def assert_a_flipped_bit_is_noticed(lab, name):
         findings = json.loads(lab.ask("doctor", "--deep", "--json").stdout)["findings"]
         wrong = [f["found"] for f in findings if f["verdict"] == "wrong"]
         assert flips or len(wrong) == 1 and wrong[0].startswith(f"{name}: bytes 0 to "), wrong
-    assert not wrong, "it was put back"
+    assert not wrong, ("it was put back", wrong)
 
 
 def test_a_bucket_is_mirrored_and_followed():

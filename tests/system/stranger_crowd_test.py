@@ -11,8 +11,8 @@ import socket
 import struct
 import threading
 
-from strangers_test import READY_NULL, SYSTEM, command, frame, greeting, poll, ports
-from weirlab import Lab, Run, assert_clean_audits, outcome, peak_bytes, stopped
+from strangers_test import READY_NULL, SYSTEM, command, frame, greeting, poll, ports, trainer_stopped
+from weirlab import Lab, Run, assert_clean_audits, outcome, peak_bytes
 
 EACH = 1000
 WORKERS = ("worker-1", "worker-2")
@@ -91,27 +91,25 @@ class Crowd:
             stranger.close()
 
 
-def peaks(run):
-    """The most memory that storage and the workers have had so far."""
-    return {name: peak_bytes(pid) for name in ("storage", *WORKERS) for pid in run.victims(name)}
+def disturbed(run):
+    """Those that strangers come to, by name; found before these come, among whom it takes long."""
+    return {name: pid for name in ("storage", *WORKERS) for pid in run.victims(name)}
 
 
-def descriptors(run):
-    return max(len(os.listdir(f"/proc/{pid}/fd")) for name in ("storage", "worker-1") for pid in run.victims(name))
+def peaks(pids):
+    """The most memory that each has had so far."""
+    return {name: peak_bytes(pid) for name, pid in pids.items()}
+
+
+def descriptors(pids):
+    return max(len(os.listdir(f"/proc/{pid}/fd")) for pid in pids.values())
 
 
 def undisturbed(lab, system):
     run = Run(lab.pipeline, lab.folder / "undisturbed", system)
     assert run.wait_until(lambda: len(run.of("training_finished")) >= 1), run.stderr
-    peak = peaks(run)
+    peak = peaks(disturbed(run))
     return outcome(run.finish().events), peak
-
-
-def trainer_stopped(run):
-    """Of a run that goes on: between two trainings there is none for a moment."""
-    found = []
-    assert poll(run, lambda: found.extend(run.victims("trainer")) or found), run.stderr
-    return stopped(found)
 
 
 def local(run):
@@ -139,12 +137,14 @@ def main():
     run = Run(lab.pipeline, lab.data_dir, system)
     assert run.wait_until(lambda: run.of("trigger_fired"))
     port = ports(run)["worker-1"]
-    crowds = [Crowd(local(run), AT_STORAGE), Crowd(lambda: socket.create_connection(("127.0.0.1", port), 1), AT_WORKERS)]
     with trainer_stopped(run):  # all is trained among them
+        pids = disturbed(run)
+        crowds = [Crowd(local(run), AT_STORAGE), Crowd(lambda: socket.create_connection(("127.0.0.1", port), 1), AT_WORKERS)]
         poll(run, lambda: all(crowd.most > EACH / 2 for crowd in crowds))
+        held = descriptors(pids)
     assert run.wait_until(lambda: len(run.of("training_finished")) >= 1), run.stderr
-    with trainer_stopped(run):  # nobody leaves
-        after, held = peaks(run), descriptors(run)
+    after = peaks(pids)
+    assert all(after.values()), "they have gone meanwhile"
     assert json.loads(lab.weir("datasets", "--json"))
     run.finish()
     for crowd in crowds:

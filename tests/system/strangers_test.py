@@ -10,7 +10,7 @@ import struct
 import threading
 import time
 
-from weirlab import DEADLINE_S, Lab, Run, assert_clean_audits, await_that, outcome, peak_bytes, stopped
+from weirlab import DEADLINE_S, Lab, Run, assert_clean_audits, await_that, kill_all, outcome, peak_bytes, stopped
 
 SYSTEM = 'batches: {listen: "tcp://127.0.0.1:*"}\n'
 READY = re.compile(r'ready" worker-\d+ tcp://127\.0\.0\.1:(\d+)|tcp://127\.0\.0\.1:(\d+)')
@@ -149,21 +149,30 @@ def poll(run, what):
     return run.process.poll() is None
 
 
-def disturb(run, strangers):
+def trainer_stopped(run):
+    """The trainer of a run that goes on stands still meanwhile; between two trainings there is none for a moment."""
+    found = []
+    assert poll(run, lambda: found.extend(run.victims("trainer")) or found), run.stderr
+    return stopped(found)
+
+
+def disturb(run):
     """Every attack while a trainer has begun; deaths in the middle of training: of each worker, whose port goes to a stranger, and
-    of the trainer."""
-    assert poll(run, lambda: run.victims("trainer")), run.stderr
-    with stopped(run.victims("trainer")):
+    of the trainer. Returns the strangers, among whom it takes long to find a process."""
+    with trainer_stopped(run):
+        workers = {name: run.victims(name) for name in ("worker-1", "worker-2")}
+        strangers = Strangers(run)
         poll(run, lambda: all(strangers.done.values()))
-    for worker in ("worker-1", "worker-2"):
+    for worker, pids in workers.items():
         finished = len(run.of("training_finished"))
         port = ports(run)[worker]
-        if not poll(run, run.checkpoint) or not run.kill(worker):
+        if not poll(run, run.checkpoint) or not kill_all(pids):
             assert worker != "worker-1", run.stderr
-            return  # on a busy machine the trainings may be over by now
+            break  # on a busy machine the trainings may be over by now
         strangers.take_port(port)
         run.kill("trainer")
         poll(run, lambda: len(run.of("training_finished")) > finished)
+    return strangers
 
 
 def main():
@@ -173,8 +182,7 @@ def main():
     expected = outcome(Run(lab.pipeline, lab.folder / "undisturbed", system).finish().events)
     run = Run(lab.pipeline, lab.data_dir, system)
     assert run.wait_until(lambda: run.of("trigger_fired"))
-    strangers = Strangers(run)
-    disturb(run, strangers)
+    strangers = disturb(run)
     peak = peak_memory(run)
     run.finish()
     strangers.end()
