@@ -15,6 +15,7 @@ struct weir_call {
     int64_t resend_ms;         /* how long after that, again */
     int64_t refused_ms;        /* … and how long after it is refused as UNAVAILABLE */
     struct weir_frames frames; /* sent beside it */
+    uint64_t outage;           /* of the peer, in which a copy waits for the server; 0: none */
     bool over_limit;           /* never sent: it only waits to be refused */
     char *refusal;             /* newest UNAVAILABLE text, owned; NULL: none */
     struct weir_arena *arena;  /* where the reply is decoded; NULL: the peer's own */

@@ -16,6 +16,7 @@ enum {
     EVENT_BYTES = 6, /* u16 event, u32 value */
     JUDGED = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH,
     ALL = JUDGED | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL,
+    REACHED = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED,
 };
 
 struct weir_handshakes {
@@ -23,6 +24,14 @@ struct weir_handshakes {
     void *socket, *events;
     struct weir_handshakes_listener listener;
 };
+
+static void tell(const struct weir_handshakes_listener *listener, uint16_t event, uint32_t value)
+{
+    if ((event & REACHED) != 0)
+        listener->reached(listener->owner, event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+    else
+        listener->fn(listener->owner, event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH ? value : 0);
+}
 
 /* Of each event come two frames: what it is, and where. */
 void weir_handshakes_take(void *owner)
@@ -37,8 +46,7 @@ void weir_handshakes_take(void *owner)
             continue;
         memcpy(&event, zmq_msg_data(&frame), sizeof(event));
         memcpy(&value, (const uint8_t *)zmq_msg_data(&frame) + sizeof(event), sizeof(value));
-        handshakes->listener.fn(handshakes->listener.owner,
-                                event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH ? value : 0);
+        tell(&handshakes->listener, event, value);
     }
     zmq_msg_close(&frame);
 }
@@ -46,7 +54,8 @@ void weir_handshakes_take(void *owner)
 static bool follow(struct weir_handshakes *handshakes)
 {
     char name[NAME_BYTES];
-    int events = handshakes->listener.told == WEIR_HANDSHAKES_ALL ? ALL : JUDGED;
+    int events = (handshakes->listener.told == WEIR_HANDSHAKES_ALL ? ALL : JUDGED) |
+                 (handshakes->listener.reached != NULL ? REACHED : 0);
     int any_number = 0; /* of events that wait: ZeroMQ's thread must not wait for us */
     (void)snprintf(name, sizeof(name), "inproc://handshakes-%016llx",
                    (unsigned long long)weir_random_u64()); /* one that has ended stays a moment */

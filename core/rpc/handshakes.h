@@ -1,4 +1,4 @@
-/* Handshakes of a socket that failed, as ZeroMQ tells of them. For core/rpc alone. */
+/* Handshakes of a socket that failed, and whether a peer has its server, as ZeroMQ tells of them. For core/rpc alone. */
 #ifndef WEIR_RPC_HANDSHAKES_H
 #define WEIR_RPC_HANDSHAKES_H
 
@@ -16,10 +16,13 @@ enum weir_handshakes_told {
 struct weir_handshakes;
 /* `value`: WEIR_HANDSHAKE_DENIED, or something else. */
 typedef void weir_handshake_failed_fn(void *owner, uint32_t value);
+/* The handshake of a connection is through, or a connection is over. */
+typedef void weir_handshake_reached_fn(void *owner, bool is_reached);
 struct weir_handshakes_listener {
     enum weir_handshakes_told told;
     weir_handshake_failed_fn *fn;
     void *owner;
+    weir_handshake_reached_fn *reached; /* of a socket with one connection; NULL: nobody asks */
 };
 
 /* Watches `socket`. LIMIT when the process can have no more sockets or descriptors. */

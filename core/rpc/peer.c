@@ -31,6 +31,8 @@ struct weir_rpc_peer {
     struct weir_pair pair;                   /* of who comes from elsewhere */
     bool is_keyed;                           /* … whoever that is */
     struct weir_handshakes *handshakes;      /* of those; NULL: nobody looks */
+    bool is_reached;                         /* … and the server is there */
+    uint64_t outage;                         /* grows whenever it is no longer there */
     unsigned knocks;                         /* in a row that the key was turned away */
     int64_t knock_ms;                        /* next one; INT64_MAX: there is none */
     bool is_denied;                          /* its calls are to end */
@@ -96,6 +98,13 @@ static void set_timer(struct weir_rpc_peer *peer, int64_t at_ms)
     peer->timer_ms = at_ms;
 }
 
+/* True while a copy of the call waits for a server that is away: of many more, one for each moment that it is asked
+ * again, a server that comes back to thousands of peers could not take up the first for a long time. */
+static bool is_waiting(const struct weir_rpc_peer *peer, const struct weir_call *call)
+{
+    return peer->handshakes != NULL && !peer->is_reached && call->outage == peer->outage;
+}
+
 static void send_call(struct weir_rpc_peer *peer, struct weir_call *call, int64_t now_ms)
 {
     int64_t left = call->deadline_ms - now_ms;
@@ -106,13 +115,16 @@ static void send_call(struct weir_rpc_peer *peer, struct weir_call *call, int64_
         .trace = weir_mix64(peer->trace ^ call->request),
     };
     struct weir_frames frames = {.count = 0};
+    call->send_ms = now_ms + call->resend_ms;
+    if (is_waiting(peer, call))
+        return;
+    call->outage = peer->outage;
     weir_frames_share(&frames, &call->frames);
     /* A full queue is like a lost message: the call is sent again. */
     const struct weir_parcel parcel = {
         .envelope = &envelope, .header = weir_buf_view(&call->header), .frames = &frames};
     if (!weir_parts_send(peer->socket, &parcel))
         weir_frames_clear(&frames);
-    call->send_ms = now_ms + call->resend_ms;
     if (call->frames.count > 0 && call->resend_ms < WEIR_RPC_FRAMED_RESEND_MAX_MS)
         call->resend_ms *= 2;
 }
@@ -381,6 +393,14 @@ static void on_failed_handshake(void *owner, uint32_t value)
     set_timer(peer, peer->is_denied ? 0 : peer->knock_ms); /* calls end outside of this */
 }
 
+/* What was sent and not answered may be lost with the connection: each call is sent once more. */
+static void on_reached(void *owner, bool is_reached)
+{
+    struct weir_rpc_peer *peer = owner;
+    peer->is_reached = is_reached;
+    peer->outage += !is_reached;
+}
+
 static enum weir_status connect_socket(struct weir_rpc_peer *peer, void **ret_socket,
                                        struct weir_error *err)
 {
@@ -392,7 +412,8 @@ static enum weir_status connect_socket(struct weir_rpc_peer *peer, void **ret_so
 static void watch(struct weir_rpc_peer *peer)
 {
     const struct weir_handshakes_listener listener = {WEIR_HANDSHAKES_JUDGED, on_failed_handshake,
-                                                      peer};
+                                                      peer, on_reached};
+    on_reached(peer, false);
     /* Without it calls end when their time is up, and nobody is told why. */
     if (peer->is_keyed)
         weir_ignore(

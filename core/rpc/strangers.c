@@ -43,7 +43,10 @@ enum weir_status weir_strangers_watch(struct weir_loop *loop, void *socket, cons
     struct weir_strangers *strangers = weir_calloc(1, sizeof(*strangers));
     *strangers = (struct weir_strangers){.loop = loop, .endpoint = endpoint};
     const struct weir_handshakes_listener listener = {
-        is_keyed ? WEIR_HANDSHAKES_JUDGED : WEIR_HANDSHAKES_ALL, on_failure, strangers};
+        .told = is_keyed ? WEIR_HANDSHAKES_JUDGED : WEIR_HANDSHAKES_ALL,
+        .fn = on_failure,
+        .owner = strangers,
+    };
     enum weir_status status =
         weir_handshakes_watch(loop, socket, &listener, &strangers->handshakes, err);
     if (status == WEIR_OK) {
