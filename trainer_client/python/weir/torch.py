@@ -15,6 +15,7 @@ from torch.utils.data import IterableDataset, get_worker_info
 
 import weir
 from weir import choice
+from weir.torch_cuda import mover
 from weir.torch_ranks import Ranks
 from weir.torch_steps import Steps
 from weir.torch_validation import Validation
@@ -60,13 +61,15 @@ def as_tensor(tensor: weir.Tensor) -> torch.Tensor:
 
 
 def as_batch(batch: weir.Batch, device: torch.device | str | None = None) -> Batch:
-    """Return the batch as tensors, copied where `device` is another one than the CPU.
+    """Return the batch as tensors, copied where `device` is another one than the CPU: to a GPU on a stream that this one waits for.
 
     Labels that are numbers come in the default type of PyTorch, float32, as a model's outputs do.
     """
 
+    move = None if device is None else mover(torch.device(device))
+
     def moved(tensor: weir.Tensor) -> torch.Tensor:
-        return as_tensor(tensor) if device is None else as_tensor(tensor).to(device)
+        return as_tensor(tensor) if move is None else move(as_tensor(tensor))
 
     tensors, labels = batch.tensors, batch.labels
     numbers = None if labels is None else moved(labels)
