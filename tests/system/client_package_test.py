@@ -45,6 +45,12 @@ def is_linked_dynamically(program):
     return re.search(r"NEEDED.*libweir_client\.so\.3", listing) is not None
 
 
+def symbols(binary, section):
+    """Dynamic symbols called weir_…: defined ones (section: a number), or those that it needs (section: UND)."""
+    listing = subprocess.run(["readelf", "-W", "--dyn-syms", binary], check=True, capture_output=True, text=True).stdout
+    return re.findall(rf" GLOBAL +DEFAULT +{section} (weir_\S+)", listing)
+
+
 def assert_refuses(program, prefix):
     env = {name: value for name, value in os.environ.items() if not name.startswith("WEIR_")}
     env["LD_LIBRARY_PATH"] = str(library_folder(prefix))
@@ -75,6 +81,16 @@ def test_where_only_the_static_library_is_pkg_config_names_what_it_needs():
             library.unlink()
         line = "cc -o loop loop.c $(pkg-config --static --cflags --libs weir-client)"
         assert_refuses(build_by_line(line, prefix, folder), prefix)
+
+
+def test_symbols_carry_the_version_and_a_program_asks_for_it():
+    with installed() as (prefix, folder):
+        line = "cc -o loop loop.c $(pkg-config --cflags --libs weir-client) -lm"
+        (library,) = library_folder(prefix).glob("libweir_client.so.3")
+        own, wanted = symbols(library, r"\d+"), symbols(build_by_line(line, prefix, folder), "UND")
+        assert own and all(name.endswith("@@WEIR_CLIENT_3") for name in own), own
+        assert wanted and {re.sub("@.*", "", name) for name in wanted} <= {re.sub("@.*", "", name) for name in own}, wanted
+        assert all(re.search(r"@WEIR_CLIENT_3$", name) for name in wanted), wanted
 
 
 def test_c99_and_cpp_read_the_header():
