@@ -16,6 +16,9 @@
  * told from chance at 95 % (compare.py). */
 enum { BENCH_RUNS = 7, BENCH_RUNS_FEW = 4, BENCH_RUNS_MAX = 1000 };
 
+/* The tolerance of figures that the same data give again: accuracies, and bytes. */
+#define BENCH_REPEATABLE 0.01
+
 /* Does the whole work of one side once; `*ret_rate` is how much of it was done per second. */
 typedef enum weir_status bench_side_fn(void *state, double *ret_rate, struct weir_error *err);
 
