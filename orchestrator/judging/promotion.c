@@ -66,9 +66,8 @@ enum weir_status orchestrator_promote(struct context *context, int64_t pipeline,
 }
 
 enum weir_status orchestrator_promotion_stored(struct context *context,
-                                               struct pipeline_outline pipeline,
-                                               const char *active, const char *model,
-                                               struct weir_error *err)
+                                               struct pipeline_outline pipeline, const char *active,
+                                               const char *model, struct weir_error *err)
 {
     int64_t number = pipeline.id;
     bool compares = pipeline.config->promote.metric != NULL;

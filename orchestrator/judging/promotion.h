@@ -20,8 +20,8 @@ bool orchestrator_models_judge(const struct promotion_case *measured);
 /* Inside a transaction: `model` is stored. It becomes active, silently, when nothing is to be compared. `active` is the
  * one until now; "": there is none. */
 enum weir_status orchestrator_promotion_stored(struct context *context,
-                                               struct pipeline_outline pipeline,
-                                               const char *active, const char *model,
+                                               struct pipeline_outline pipeline, const char *active,
+                                               const char *model,
                                                struct weir_error *err) WEIR_MUST_USE;
 /* Inside a transaction: `model` becomes the active one of `pipeline`, with the event that tells why. */
 enum weir_status orchestrator_promote(struct context *context, int64_t pipeline, const char *model,

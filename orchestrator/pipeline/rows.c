@@ -14,10 +14,14 @@
 void orchestrator_pipeline_ask_rows(const struct pipeline *pipeline, struct weir_asked asked[ROWS])
 {
     static const int QUERIES[ROWS] = {
-        [ROW_PIPELINE] = Q_pipeline_get,        [ROW_DATASETS] = Q_datasets_of,
-        [ROW_TRIGGER] = Q_trigger_under_way,    [ROW_ROUND] = Q_round_under_way,
-        [ROW_SCORER] = Q_score_model_under_way, [ROW_HOLDOUTS] = Q_holdout_models_under_way,
-        [ROW_MODEL] = Q_model_newest,          [ROW_RUN] = Q_run_under_way,
+        [ROW_PIPELINE] = Q_pipeline_get,
+        [ROW_DATASETS] = Q_datasets_of,
+        [ROW_TRIGGER] = Q_trigger_under_way,
+        [ROW_ROUND] = Q_round_under_way,
+        [ROW_SCORER] = Q_score_model_under_way,
+        [ROW_HOLDOUTS] = Q_holdout_models_under_way,
+        [ROW_MODEL] = Q_model_newest,
+        [ROW_RUN] = Q_run_under_way,
         [ROW_NEXT] = Q_trigger_next,
     };
     for (size_t i = 0; i < ROWS; i++)

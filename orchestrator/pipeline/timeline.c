@@ -9,10 +9,7 @@ enum step { ARRIVED, FIRED, SEALED, FIRST_BATCH, TRAINED, STORED, EVALUATED, STE
 static const struct {
     const char *name, *column;
 } OF[STEPS] = {
-#define STEP(step, name)         \
-    [step] = {                   \
-        name, name "_us"         \
-    }
+#define STEP(step, name) [step] = {name, name "_us"}
     STEP(ARRIVED, "arrived"),         STEP(FIRED, "fired"),     STEP(SEALED, "sealed"),
     STEP(FIRST_BATCH, "first_batch"), STEP(TRAINED, "trained"), STEP(STORED, "stored"),
     STEP(EVALUATED, "evaluated"),

@@ -66,7 +66,8 @@ struct run_wanted {
     uint64_t seed;
     const char *base_model; /* id, or NULL: initial weights */
     const char *options;    /* of the task, as JSON; NULL: those of the pipeline's program */
-    struct weir_rows **done; /* its row, taken if that says that it is done; NULL: it is not known */
+    struct weir_rows *
+        *done; /* its row, taken if that says that it is done; NULL: it is not known */
 };
 
 /* Reads the columns cpu_ns, worker_cpu_ns, bytes_read, bytes_sent and gpu_ns. */

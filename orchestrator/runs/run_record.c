@@ -58,7 +58,8 @@ static void take_row(struct run *run, struct weir_rows *row)
     run->changes = weir_db_changes(run->context->db);
 }
 
-enum weir_status orchestrator_run_keep_rows(struct run *run, const struct weir_asked asked[RUN_ROWS],
+enum weir_status orchestrator_run_keep_rows(struct run *run,
+                                            const struct weir_asked asked[RUN_ROWS],
                                             struct weir_error *err)
 {
     struct weir_rows *row = asked[RUN_ROW].rows;
@@ -179,8 +180,7 @@ static enum weir_status find_or_add(const struct runs *runs, const struct run_wa
     enum { ADD, REOPEN, CHANGES };
     struct weir_asked asked[CHANGES + RUN_ROWS] = {
         [ADD] = add(runs, wanted),
-        [REOPEN] =
-            DB_ASKED(Q_run_reopen, DB_I64(wanted->pipeline.id), DB_TEXT(wanted->purpose))};
+        [REOPEN] = DB_ASKED(Q_run_reopen, DB_I64(wanted->pipeline.id), DB_TEXT(wanted->purpose))};
     if (take_done(wanted, rows))
         return WEIR_OK;
     ask_rows(wanted->pipeline.id, wanted->purpose, &asked[CHANGES]);

@@ -117,7 +117,8 @@ void orchestrator_run_tell(const struct run *run, struct weir_rpc_server *server
 enum run_row { RUN_ROW, RUN_BASE, RUN_BEFORE, RUN_ROWS };
 void orchestrator_run_ask_rows(const struct run *run, struct weir_asked asked[RUN_ROWS]);
 /* Takes what came of it; what the run points to changes. NOT_FOUND: an erasure has purged it. */
-enum weir_status orchestrator_run_keep_rows(struct run *run, const struct weir_asked asked[RUN_ROWS],
+enum weir_status orchestrator_run_keep_rows(struct run *run,
+                                            const struct weir_asked asked[RUN_ROWS],
                                             struct weir_error *err) WEIR_MUST_USE;
 void orchestrator_run_drop_rows(struct run *run);
 /* Reads the row again, unless nothing has changed since. */

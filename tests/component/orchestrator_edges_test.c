@@ -33,7 +33,7 @@ static const char EVERYTHING[] = FILE_WITH(
     "performance, samples: 20, criteria: [{policy: threshold, value: 1.1}]}]}");
 static const char AMOUNT[] = FILE_WITH("{policy: amount, samples: 40}");
 
-enum { AMOUNT_SAMPLES = 40, LIVES_MAX = 400, OUTCOME_MAX = 4096 };
+enum { AMOUNT_SAMPLES = 40, LIVES_MAX = 400, TRIGGERS_MAX = 1000, OUTCOME_MAX = 4096 };
 
 /* Shared with the processes that die; their pointers are their own. */
 struct play {
@@ -104,18 +104,13 @@ static void write_outcome(struct play *play)
         weir_buf_printf(&out, "%lld %s %s\n", (long long)model.trigger, model.state,
                         model.checksum);
     }
-    for (int64_t n = 1; n == 1 || weir_rows_count(triggers) > 0; n++) {
-        weir_rows_free(triggers);
-        triggers = NULL;
-        weir_require(DB_RUN(orch->context.db, Q_trigger_get, &triggers, &err, DB_I64(id),
-                            DB_I64(n)) == WEIR_OK);
-        if (weir_rows_count(triggers) > 0)
-            weir_buf_printf(&out, "%s %s %lld %lld %lld\n", weir_rows_text(triggers, 0, "state"),
-                            weir_rows_text(triggers, 0, "reason"),
-                            (long long)weir_rows_i64(triggers, 0, "samples_new"),
-                            (long long)weir_rows_i64(triggers, 0, "until_time"),
-                            (long long)weir_rows_i64(triggers, 0, "until_id"));
-    }
+    weir_require(DB_RUN(orch->context.db, Q_triggers_newest, &triggers, &err, DB_I64(id),
+                        DB_I64(TRIGGERS_MAX)) == WEIR_OK);
+    for (size_t i = 0; i < weir_rows_count(triggers); i++)
+        weir_buf_printf(&out, "%s %s %lld %lld\n", weir_rows_text(triggers, i, "state"),
+                        weir_rows_text(triggers, i, "reason"),
+                        (long long)weir_rows_i64(triggers, i, "samples_new"),
+                        (long long)weir_rows_i64(triggers, i, "until_time"));
     weir_require(out.size < sizeof(play->outcome));
     memcpy(play->outcome, weir_buf_text(&out), out.size + 1);
 }
