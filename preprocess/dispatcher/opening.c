@@ -1,4 +1,5 @@
-/* Opening of jobs: a new one is stored before it is in use, and so is what changes of one that is there. */
+/* Opening of jobs: a new one is stored before it is in use, and so is what changes of one that is there. One that is not
+ * in memory is taken for new: whether it is, its INSERT says. */
 #include "preprocess/dispatcher/dispatcher.h"
 
 #include "core/base/log.h"
@@ -11,8 +12,10 @@ struct opening {
     struct dispatcher_asking *asking;
     struct dispatcher_entry *entry; /* new, or closed until now; NULL: it is in use already */
     bool is_new, reopens, has_quota, has_token; /* what is to be stored */
+    bool is_there;                              /* a job of that number was stored before */
     struct shares_quota quota;
-    struct plans_stored plan; /* of `entry` */
+    bool has_plan;            /* there is one in memory */
+    struct plans_stored plan; /* of `entry`, if there is none */
 };
 
 static const struct msg_job_open *asked_of(const struct opening *opening)
@@ -27,10 +30,15 @@ static enum weir_status store(void *owner, struct weir_db *db, struct weir_error
     struct opening *opening = owner;
     const struct msg_job_open *asked = asked_of(opening);
     enum weir_status status = WEIR_OK;
-    if (opening->entry != NULL)
+    if (opening->entry != NULL && !opening->has_plan)
         preprocess_plans_load(db, opening->entry, &opening->plan);
-    if (opening->is_new)
-        return preprocess_store_add(db, opening->dispatcher->data_dir, opening->entry, err);
+    if (opening->is_new) {
+        bool is_new = false;
+        status =
+            preprocess_store_add(db, opening->dispatcher->data_dir, opening->entry, &is_new, err);
+        opening->is_there = !is_new;
+        return status;
+    }
     if (opening->reopens)
         status = preprocess_store_reopen(db, asked->job, err);
     if (status == WEIR_OK && opening->has_quota)
@@ -62,7 +70,7 @@ static void use(struct opening *opening)
     struct dispatcher *dispatcher = opening->dispatcher;
     struct dispatcher_entry *entry = WEIR_TAKE(opening->entry);
     entry->closed = entry->closing = entry->abandoned = false;
-    preprocess_plans_take_up(&dispatcher->plans, entry, &opening->plan,
+    preprocess_plans_take_up(&dispatcher->plans, entry, opening->has_plan ? NULL : &opening->plan,
                              weir_loop_now_ms(dispatcher->loop));
     preprocess_dispatcher_add(dispatcher, entry);
     if (opening->is_new)
@@ -82,6 +90,8 @@ static void take_changes(struct opening *opening, struct dispatcher_entry *entry
     entry->token = weir_strdup(asked_of(opening)->token);
 }
 
+static void open_known(void *state, struct weir_request *request);
+
 /* Somebody else may have opened it meanwhile, or closed it: then the request is handled as if it came now. */
 static void on_stored(void *owner, const struct weir_error *err)
 {
@@ -91,6 +101,10 @@ static void on_stored(void *owner, const struct weir_error *err)
     struct dispatcher_entry *entry = preprocess_dispatcher_in_memory(dispatcher, number);
     if (err != NULL) {
         preprocess_asking_refuse(opening->asking, err);
+        return;
+    }
+    if (opening->is_there) {
+        open_known(dispatcher, &opening->asking->request);
         return;
     }
     if ((entry == NULL) != (opening->entry != NULL)) {
@@ -136,6 +150,7 @@ static enum weir_status open_new(struct dispatcher *dispatcher, const struct wei
     if (status != WEIR_OK)
         return status;
     struct opening *opening = begin(dispatcher, request);
+    opening->has_plan = preprocess_plans_has(&dispatcher->plans, entry);
     opening->entry = WEIR_TAKE(entry);
     opening->is_new = true;
     run(opening);
@@ -198,9 +213,21 @@ static void open_job(void *state, struct weir_request *request)
         weir_rpc_refuse(request->server, &request->route, &err);
 }
 
+static uint64_t number_of(const struct weir_request *request)
+{
+    return ((const struct msg_job_open *)request->message)->job;
+}
+
+static void open_known(void *state, struct weir_request *request)
+{
+    preprocess_dispatcher_when_found(state, request, number_of(request), open_job, open_known);
+}
+
+/* One that cannot be new is looked for before anybody hears why. */
 void preprocess_dispatcher_on_job_open(void *state, struct weir_request *request)
 {
-    preprocess_dispatcher_when_found(state, request,
-                                     ((const struct msg_job_open *)request->message)->job, open_job,
-                                     preprocess_dispatcher_on_job_open);
+    struct weir_error err;
+    if (preprocess_dispatcher_in_memory(state, number_of(request)) != NULL ||
+        open_new(state, request, &err) != WEIR_OK)
+        open_known(state, request);
 }

@@ -22,6 +22,15 @@ static struct plans_row *row_of(struct plans *plans, const struct weir_digest *k
     return row;
 }
 
+bool preprocess_plans_has(const struct plans *plans, const struct dispatcher_entry *entry)
+{
+    for (size_t i = 0; i < plans->count; i++) {
+        if (memcmp(&plans->row[i].key, &entry->plan_key, sizeof(entry->plan_key)) == 0)
+            return true;
+    }
+    return false;
+}
+
 static bool can_run(const struct dispatcher_entry *entry, const struct planning *planning)
 {
     struct weir_error err;

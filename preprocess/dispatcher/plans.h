@@ -32,7 +32,9 @@ struct plans_stored {
  * no more than advice. On any thread. */
 void preprocess_plans_load(struct weir_db *db, const struct dispatcher_entry *entry,
                            struct plans_stored *ret_stored);
-/* Takes up the plan of a job that is to be in use, unless there is one in memory. */
+/* True: it is in memory, and need not be loaded. */
+bool preprocess_plans_has(const struct plans *plans, const struct dispatcher_entry *entry);
+/* Takes up the plan of a job that is to be in use, unless there is one in memory. `stored` NULL: it is begun anew. */
 void preprocess_plans_take_up(struct plans *plans, struct dispatcher_entry *entry,
                               const struct plans_stored *stored, int64_t now_ms);
 /* Returns the plan of a job, begun if there was none, and has the job keep what it says. It may make room for another

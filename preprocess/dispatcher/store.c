@@ -209,19 +209,23 @@ enum weir_status preprocess_store_load(struct weir_db *db, const char *data_dir,
 /* ---- saving ---- */
 
 enum weir_status preprocess_store_add(struct weir_db *db, const char *data_dir,
-                                      const struct dispatcher_entry *entry, struct weir_error *err)
+                                      const struct dispatcher_entry *entry, bool *ret_is_new,
+                                      struct weir_error *err)
 {
     WEIR_AUTO_BUF fit = {0};
+    WEIR_AUTO(weir_rows) rows = NULL;
     preprocess_entry_keep_fit(entry, &fit);
-    return DB_RUN(db, Q_job_add, NULL, err, DB_I64(entry->number), DB_TEXT(entry->file),
-                  DB_BYTES(weir_buf_view(&entry->config)),
-                  DB_TEXT(weir_path_below(data_dir, entry->set_path)), DB_TEXT(entry->set_digest),
-                  DB_I64(entry->epochs), DB_I64(entry->seed), DB_TEXT(entry->mode),
-                  DB_BYTES(weir_buf_view(&fit)), DB_I64(entry->ranks),
-                  DB_I64(entry->quota.pipeline), DB_F64(entry->quota.share),
-                  DB_I64(entry->quota.workers), DB_TEXT(entry->token),
-                  DB_BYTES(weir_buf_view(&entry->tables)), DB_F64(entry->later),
-                  DB_F64(entry->seen), DB_TEXT(entry->tenant));
+    enum weir_status status =
+        DB_RUN(db, Q_job_add, &rows, err, DB_I64(entry->number), DB_TEXT(entry->file),
+               DB_BYTES(weir_buf_view(&entry->config)),
+               DB_TEXT(weir_path_below(data_dir, entry->set_path)), DB_TEXT(entry->set_digest),
+               DB_I64(entry->epochs), DB_I64(entry->seed), DB_TEXT(entry->mode),
+               DB_BYTES(weir_buf_view(&fit)), DB_I64(entry->ranks), DB_I64(entry->quota.pipeline),
+               DB_F64(entry->quota.share), DB_I64(entry->quota.workers), DB_TEXT(entry->token),
+               DB_BYTES(weir_buf_view(&entry->tables)), DB_F64(entry->later), DB_F64(entry->seen),
+               DB_TEXT(entry->tenant));
+    *ret_is_new = status == WEIR_OK && weir_rows_count(rows) > 0;
+    return status;
 }
 
 enum weir_status preprocess_store_token(struct weir_db *db, uint64_t number, const char *token,

@@ -20,8 +20,9 @@ enum weir_status preprocess_store_load(struct weir_db *db, const char *data_dir,
                                        struct dispatcher_entry **ret_entry,
                                        struct dispatcher_record *ret_record,
                                        struct weir_error *err) WEIR_MUST_USE;
+/* `*ret_is_new` false: there is a job of that number, which stays as it is. */
 enum weir_status preprocess_store_add(struct weir_db *db, const char *data_dir,
-                                      const struct dispatcher_entry *entry,
+                                      const struct dispatcher_entry *entry, bool *ret_is_new,
                                       struct weir_error *err) WEIR_MUST_USE;
 /* Stores records in one transaction; where that fails for another reason than that Postgres is away, each in its own.
  * The images say which were. */
