@@ -59,10 +59,11 @@ static enum weir_status effect_sealed(struct pipeline *pipeline, const void *wha
     const struct msg_selected *selected = what;
     int64_t number = pipeline->newest.number;
     uint64_t epochs = 0;
+    bool is_scored = selected->scored_by[0] != '\0';
     WEIR_AUTO(weir_rows) sealed = NULL;
     enum weir_status status =
-        DB_RUN(pipeline->context->db, Q_trigger_sealed, &sealed, err, DB_I64(pipeline->id),
-               DB_I64(number), DB_TEXT(selected->digest),
+        DB_RUN(pipeline->context->db, Q_trigger_sealed, is_scored ? &sealed : NULL, err,
+               DB_I64(pipeline->id), DB_I64(number), DB_TEXT(selected->digest),
                DB_TEXT(weir_path_below(pipeline->context->data_dir, selected->path)),
                DB_I64(selected->samples), DB_TEXT(selected->scored_by), DB_I64(weir_now_wall_us()),
                DB_I64(pipeline->newest.round.number));
@@ -81,7 +82,9 @@ static enum weir_status effect_sealed(struct pipeline *pipeline, const void *wha
         JSON_TEXT("policy", selected->policy), JSON_NUMBER("candidates", selected->candidates),
         JSON_NUMBER("seed", selected->seed),
         JSON_TEXT_IF_ANY("scored_by", text_or_null(selected->scored_by)),
-        JSON_TEXT_IF_ANY("held_out_by", text_or_null(weir_rows_text(sealed, 0, "held_out_by"))));
+        JSON_TEXT_IF_ANY("held_out_by", is_scored
+                                            ? text_or_null(weir_rows_text(sealed, 0, "held_out_by"))
+                                            : NULL));
     json_object_update_new(body, orchestrator_pipeline_round_json(pipeline, epochs));
     return orchestrator_event_put(pipeline->context,
                                   &(struct event_about){pipeline->id, 0, key, "selection_sealed"},

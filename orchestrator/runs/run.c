@@ -65,11 +65,11 @@ void orchestrator_run_worked(struct runs *runs, int64_t number, const struct run
 
 void orchestrator_run_end(struct run *run, const struct weir_error *err)
 {
+    forget_calls(run);
+    LIST_REMOVE(run, link);
     if (err != NULL && run->launched && !run->trained)
         run->runs->trainers.end(run->runs->trainers.owner, run->number);
     orchestrator_run_release_slot(run->runs, run->number);
-    forget_calls(run);
-    LIST_REMOVE(run, link);
     struct run_result result;
     if (err == NULL)
         orchestrator_run_result_of(run, &result);
@@ -227,12 +227,9 @@ static void start_trainer(struct run *run)
         orchestrator_run_schedule(run, ORCHESTRATOR_POLL_MS, orchestrator_run_begin);
         return;
     }
-    enum weir_status status =
-        DB_RUN(run->context->db, Q_run_started, NULL, &err, DB_I64(run->number),
-               DB_I64(weir_now_wall_us()), DB_I64(orchestrator_run_gpus(run)));
+    enum weir_status status = WEIR_OK;
     /* An idle trainer may write only to what was allowed it when it was started. */
-    if (status == WEIR_OK &&
-        (orchestrator_run_is_export(run) || !orchestrator_warm_give(run->runs->warm, run)))
+    if (orchestrator_run_is_export(run) || !orchestrator_warm_give(run->runs->warm, run))
         status = orchestrator_run_launch(run, &err);
     if (status == WEIR_EXISTS) { /* one is just ending */
         orchestrator_run_schedule(run, ORCHESTRATOR_AGAIN_MS, orchestrator_run_begin);
@@ -372,6 +369,17 @@ static void on_job_opened(void *owner, const struct weir_reply *reply, const str
     start_trainer(run);
 }
 
+/* Its trainer is as good as started; the dispatcher opens the job meanwhile. */
+static void note_start(struct run *run)
+{
+    struct weir_error err;
+    enum weir_status status =
+        DB_RUN(run->context->db, Q_run_started, NULL, &err, DB_I64(run->number),
+               DB_I64(weir_now_wall_us()), DB_I64(orchestrator_run_gpus(run)));
+    if (status != WEIR_OK)
+        orchestrator_run_trouble(run, status, &err);
+}
+
 static void open_job(struct run *run)
 {
     const struct orchestrator_quota quota =
@@ -400,6 +408,7 @@ static void open_job(struct run *run)
     };
     weir_rpc_call(run->context->dispatcher, MSG_job_open, &message, ORCHESTRATOR_REQUEST_MS,
                   on_job_opened, run);
+    note_start(run);
 }
 
 /* ---- what it starts from ---- */

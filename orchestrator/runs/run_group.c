@@ -150,6 +150,7 @@ void orchestrator_run_settle(struct run *run)
     enum weir_status status = record(run, &err);
     if (status == WEIR_OK) {
         run->trained = true;
+        orchestrator_arbiter_settle(run->runs->arbiter, run->number);
         orchestrator_run_part(run);
         orchestrator_run_keep_digests(run);
         orchestrator_warm_finished(run->runs->warm, run);

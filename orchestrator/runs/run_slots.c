@@ -59,10 +59,8 @@ int64_t orchestrator_run_bill_ns(struct runs *runs, int64_t number)
 static void note_held(struct runs *runs, int64_t number)
 {
     struct weir_error err;
-    const struct run *run = orchestrator_run_find(runs, number);
     int64_t held_ns = orchestrator_run_bill_ns(runs, number);
-    bool is_charged = run != NULL && run->trained; /* with its result */
-    if (held_ns > 0 && !is_charged && DB_RUN(runs->context->db, Q_run_held, NULL, &err, DB_I64(number),
+    if (held_ns > 0 && DB_RUN(runs->context->db, Q_run_held, NULL, &err, DB_I64(number),
                               DB_I64(held_ns)) != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "what a run has held is not recorded", "run=%" PRId64 " %s", number,
                  err.text);

@@ -22,6 +22,7 @@ struct claim {
     bool is_granted;
     uint64_t gpus; /* held, a bit each */
     int64_t since_ns, charged_ns, billed_ns;
+    bool is_settled; /* its bill is paid */
 };
 
 struct arbiter {
@@ -183,11 +184,18 @@ uint64_t orchestrator_arbiter_gpus(const struct arbiter *arbiter, int64_t run)
 int64_t orchestrator_arbiter_bill(struct arbiter *arbiter, int64_t run, int64_t now_ns)
 {
     struct claim *claim = find_claim(arbiter, run);
-    if (claim == NULL || !claim->is_granted)
+    if (claim == NULL || !claim->is_granted || claim->is_settled)
         return 0;
     int64_t held_ns = now_ns - claim->billed_ns;
     claim->billed_ns = now_ns;
     return held_ns;
+}
+
+void orchestrator_arbiter_settle(struct arbiter *arbiter, int64_t run)
+{
+    struct claim *claim = find_claim(arbiter, run);
+    if (claim != NULL)
+        claim->is_settled = true;
 }
 
 void orchestrator_arbiter_release(struct arbiter *arbiter, int64_t run, int64_t now_ns)

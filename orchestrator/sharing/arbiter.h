@@ -47,6 +47,8 @@ bool orchestrator_arbiter_holds(const struct arbiter *arbiter, int64_t run);
 uint64_t orchestrator_arbiter_gpus(const struct arbiter *arbiter, int64_t run);
 /* For how long it has held its slot and was not asked so before; 0: it holds none. */
 int64_t orchestrator_arbiter_bill(struct arbiter *arbiter, int64_t run, int64_t now_ns);
+/* The run has come to its end: it is billed no more, however long its process takes to leave. */
+void orchestrator_arbiter_settle(struct arbiter *arbiter, int64_t run);
 /* The slot is free again, or the claim is withdrawn; unknown runs are fine. */
 void orchestrator_arbiter_release(struct arbiter *arbiter, int64_t run, int64_t now_ns);
 
