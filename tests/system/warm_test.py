@@ -1,6 +1,7 @@
 """Trainers that stay (training.keep_warm): what they make is what a new one makes, whoever dies and whenever; they are gone before an
 erasure purges, when they are not wanted, and they reach no run but their own."""
 
+import functools
 import json
 import os
 import re
@@ -30,6 +31,7 @@ def trainers_of(run):
     return {number: name.group(1) for number, text in said.items() if (name := re.search(r"info (trainer-\d+) \"run begins", text))}
 
 
+@functools.cache
 def finished(options, faults="", **sizes):
     """The outcome, and who did it; begun again for as long as the platform dies."""
     lab = lab_of(options, **sizes)
