@@ -1,12 +1,19 @@
 """Postgres stands still in the middle of a training: batches that are on their way come meanwhile, and then the rest; nobody is
-taken for dead, and everything is committed once."""
+taken for dead, and everything is committed once.
+
+usage: stopped_postgres_test.py [BATCHES THAT ARE TO COME MEANWHILE]
+"""
 
 import shutil
+import sys
 from pathlib import Path
 
 from weirlab import Lab, Run, assert_clean_audits, await_that, binaries, everyone_may_write, run_tests, starts, stopped, victims
 
-STEP_MS, MORE = 10, 300  # batches that are to come while Postgres stands still: for longer than any lease lasts
+STEP_MS = 10
+MORE = int(sys.argv[1]) if len(sys.argv) > 1 else 300  # while Postgres stands still: for longer than any lease lasts
+SAMPLES = 400
+EPOCHS = 1 + MORE // 300
 PIPELINE = """\
 pipeline: {{name: still, mode: replay}}
 datasets:
@@ -41,7 +48,7 @@ def servers(lab):
 
 
 def test_batches_come_and_are_committed_once():
-    lab = Lab(samples=400, every=400, epochs=2, pipeline=PIPELINE)
+    lab = Lab(samples=SAMPLES, every=SAMPLES, epochs=EPOCHS, pipeline=PIPELINE)
     run, taken = begin(lab)
 
     def batches():
@@ -53,7 +60,7 @@ def test_batches_come_and_are_committed_once():
     run.finish()
     assert_clean_audits(run.events)
     (training,) = run.of("training_finished")
-    assert training["audit"]["replayed"] == 0 and batches() == 800, (training, batches())
+    assert training["audit"]["replayed"] == 0 and batches() == EPOCHS * SAMPLES, (training, batches())
     assert starts(lab.data_dir, "dispatcher") == starts(lab.data_dir, "worker-1") == 1
     lab.remove()
 
