@@ -2,8 +2,10 @@
 #include "benchmarks/rig.h"
 
 #include "core/base/log.h"
+#include "core/base/rng.h"
 #include "core/service/service.h"
 #include "orchestrator/platform/platform.h"
+#include "orchestrator/values/listen_address.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +13,15 @@
 #include <sys/wait.h>
 #include <time.h>
 
-enum { ANSWER_MS = 60000, POLL_NS = 2000000, STEP_MS = 100, SHARE_BYTES = 256 << 20 };
+enum {
+    ANSWER_MS = 60000,
+    POLL_NS = 2000000,
+    STEP_MS = 100,
+    SHARE_BYTES = 256 << 20,
+    FIRST_PORT = 20000, /* those from 32768 on are given to whoever connects */
+    PORTS = 12000,
+    PORT_TRIES = 100,
+};
 
 static const char *const NAMES[RIG_SERVICES] = {"storage", "selector", "dispatcher"};
 
@@ -21,6 +31,7 @@ struct rig {
     struct weir_rpc_peer *peers[RIG_SERVICES];
     struct weir_arena *arena;
     char *data_dir;
+    struct listen_address remote; /* port 0: nobody elsewhere is listened to */
     bool is_ready, has_failed, is_stopped;
     struct weir_error failure;
 };
@@ -84,6 +95,7 @@ static enum weir_status start(struct rig *rig, unsigned workers, const char *lis
         .data_dir = rig->data_dir,
         .log_level = "warn",
         .has_tcp = listen != NULL,
+        .remote = rig->remote.port != 0 ? &rig->remote : NULL,
     };
     const struct orchestrator_platform_events events = {
         .owner = rig, .ready = on_ready, .failed = on_failed, .stopped = on_stopped};
@@ -100,20 +112,47 @@ static enum weir_status start(struct rig *rig, unsigned workers, const char *lis
     return status == WEIR_OK ? connect_peers(rig, err) : status;
 }
 
-static enum weir_status start_rig(const char *directory, unsigned workers, const char *listen,
-                                  struct rig **ret_rig, struct weir_error *err)
+/* Finds four ports in a row that nobody listens at now. */
+static enum weir_status find_ports(struct listen_address *ret_address, struct weir_error *err)
+{
+    enum weir_status status = WEIR_IO;
+
+    for (int i = 0; i < PORT_TRIES && status != WEIR_OK; i++) {
+        WEIR_AUTO_FREE char *text =
+            weir_format("tcp://127.0.0.1:%u", FIRST_PORT + (unsigned)(weir_random_u64() % PORTS));
+
+        status = orchestrator_listen_address_read(text, NULL, ret_address, err);
+        if (status == WEIR_OK)
+            status = orchestrator_listen_address_try(ret_address, err);
+    }
+    return status;
+}
+
+/* A rig that is to be started: of `listen` NULL, batches go over local sockets. */
+struct rig_plan {
+    const char *directory;
+    unsigned workers;
+    const char *listen;
+    bool is_elsewhere;
+};
+
+static enum weir_status start_rig(const struct rig_plan *plan, struct rig **ret_rig,
+                                  struct weir_error *err)
 {
     WEIR_AUTO(rig) rig = weir_calloc(1, sizeof(*rig));
+    enum weir_status status = plan->is_elsewhere ? find_ports(&rig->remote, err) : WEIR_OK;
+
     weir_log_setup("bench", WEIR_LOG_WARN);
     weir_memory_keep();
     rig->loop = weir_loop_new();
     rig->arena = weir_arena_new();
-    rig->data_dir = weir_format("%s/weir", directory);
-    enum weir_status status = start(rig, workers, listen, err);
+    rig->data_dir = weir_format("%s/weir", plan->directory);
+    if (status == WEIR_OK)
+        status = start(rig, plan->workers, plan->listen, err);
     if (status != WEIR_OK)
         return weir_error_wrap(err, status, "the platform for the benchmark");
     /* The platform closes its process to others; this one is a trainer too, whose memory workers write to. */
-    (void)prctl(PR_SET_DUMPABLE, listen == NULL);
+    (void)prctl(PR_SET_DUMPABLE, plan->listen == NULL);
     *ret_rig = WEIR_TAKE(rig);
     return WEIR_OK;
 }
@@ -121,13 +160,23 @@ static enum weir_status start_rig(const char *directory, unsigned workers, const
 enum weir_status rig_start(const char *directory, unsigned workers, struct rig **ret_rig,
                            struct weir_error *err)
 {
-    return start_rig(directory, workers, NULL, ret_rig, err);
+    return start_rig(&(struct rig_plan){.directory = directory, .workers = workers}, ret_rig, err);
 }
 
 enum weir_status rig_start_apart(const char *directory, unsigned workers, struct rig **ret_rig,
                                  struct weir_error *err)
 {
-    return start_rig(directory, workers, "tcp://127.0.0.1:*", ret_rig, err);
+    return start_rig(&(struct rig_plan){.directory = directory,
+                                        .workers = workers,
+                                        .listen = "tcp://127.0.0.1:*"},
+                     ret_rig, err);
+}
+
+enum weir_status rig_start_elsewhere(const char *directory, struct rig **ret_rig,
+                                     struct weir_error *err)
+{
+    return start_rig(&(struct rig_plan){.directory = directory, .is_elsewhere = true}, ret_rig,
+                     err);
 }
 
 void rig_stop(struct rig *rig)
@@ -203,6 +252,21 @@ int64_t rig_workers_cpu_ns(const struct rig *rig, unsigned workers)
 void rig_step(struct rig *rig)
 {
     weir_loop_step(rig->loop, STEP_MS);
+}
+
+enum weir_status rig_address(const struct rig *rig, enum rig_service service, char **ret_address,
+                             struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *path = weir_service_pair_path(rig_data_dir(rig));
+    WEIR_AUTO_FREE char *endpoint = orchestrator_listen_address_of(&rig->remote, NAMES[service]);
+    struct weir_pair pair;
+    enum weir_status status = weir_pair_keep(path, &pair, err);
+
+    if (status != WEIR_OK)
+        return status;
+    *ret_address = weir_format("%s#%s", endpoint, pair.public);
+    weir_pair_fini(&pair);
+    return WEIR_OK;
 }
 
 const char *rig_data_dir(const struct rig *rig)

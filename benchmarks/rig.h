@@ -23,6 +23,9 @@ enum weir_status rig_start(const char *directory, unsigned workers, struct rig *
  * host. */
 enum weir_status rig_start_apart(const char *directory, unsigned workers, struct rig **ret_rig,
                                  struct weir_error *err) WEIR_MUST_USE;
+/* The same without workers, whose services listen to those elsewhere too, who have keys, at ports of the loopback. */
+enum weir_status rig_start_elsewhere(const char *directory, struct rig **ret_rig,
+                                     struct weir_error *err) WEIR_MUST_USE;
 /* Stops everything in order. */
 void rig_stop(struct rig *rig);
 WEIR_DEFINE_AUTO(rig, rig_stop)
@@ -50,6 +53,9 @@ pid_t rig_worker_pid(const struct rig *rig, unsigned number);
 int64_t rig_cpu_ns(const struct rig *rig, enum rig_service service);
 /* CPU time that the worker processes have spent, with all their threads. */
 int64_t rig_workers_cpu_ns(const struct rig *rig, unsigned workers);
+/* Address of a service for those elsewhere, "tcp://HOST:PORT#KEY", in caller's memory. */
+enum weir_status rig_address(const struct rig *rig, enum rig_service service, char **ret_address,
+                             struct weir_error *err) WEIR_MUST_USE;
 const char *rig_data_dir(const struct rig *rig);
 const char *rig_socket_dir(const struct rig *rig);
 const char *rig_postgres(const struct rig *rig); /* conninfo */

@@ -5,11 +5,14 @@
 #include "benchmarks/cluster/link.h"
 #include "benchmarks/cluster/trips.h"
 #include "benchmarks/harness.h"
+#include "benchmarks/pool/crowd.h"
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 enum { BATCHES = 200, CURVE_BYTES = 128 << 20, COMMITS = 1000, HOLDS = 10000 };
 
@@ -18,6 +21,8 @@ struct cluster_bench {
     struct cluster_curve *curve; /* the same */
     struct far *far;             /* the same */
     struct far_storage *storage; /* the same */
+    struct pool_crowd *crowd;    /* the same */
+    char *crowd_directory;
     const char *directory;
     double scale;
     uint64_t batches;
@@ -27,11 +32,14 @@ static enum weir_status open_cluster(const char *directory, double scale, void *
                                      struct weir_error *err)
 {
     struct cluster_bench *bench = weir_calloc(1, sizeof(*bench));
-    (void)err;
     bench->directory = directory;
     bench->batches = (uint64_t)(BATCHES * scale) + 1;
     bench->scale = scale;
+    bench->crowd_directory = weir_format("%s/crowd", directory);
     *ret_state = bench;
+    /* Later this process runs as another user. */
+    if (mkdir(bench->crowd_directory, 0700) != 0 || chmod(bench->crowd_directory, 01777) != 0)
+        return weir_fail(err, WEIR_IO, "cannot make %s", bench->crowd_directory);
     return WEIR_OK;
 }
 
@@ -42,6 +50,8 @@ static void close_cluster(void *state)
     cluster_curve_close(bench->curve);
     far_storage_close(bench->storage);
     far_close(bench->far);
+    pool_crowd_disperse(bench->crowd);
+    free(bench->crowd_directory);
     free(bench);
 }
 
@@ -213,6 +223,77 @@ static enum weir_status twenty_a_second(void *state, double *ret_rate, struct we
         .bar = 1, .prepare = (prepare_), .ours = (ours_), .theirs = twenty_a_second             \
     }
 
+/* ---- thousands of workers elsewhere ---- */
+
+static enum weir_status prepare_crowd(void *state, struct weir_error *err)
+{
+    struct cluster_bench *bench = state;
+    if (bench->crowd != NULL)
+        return WEIR_OK;
+    enum weir_status status = pool_crowd_gather_elsewhere(
+        bench->crowd_directory, (size_t)(POOL_CROWD * bench->scale), &bench->crowd, err);
+    if (status == WEIR_OK)
+        (void)fprintf(stderr, "memory for a worker: storage %.1f kB, dispatcher %.1f kB\n",
+                      pool_crowd_memory(bench->crowd, RIG_STORAGE) / 1e3,
+                      pool_crowd_memory(bench->crowd, RIG_DISPATCHER) / 1e3);
+    return status;
+}
+
+static enum weir_status load_of(struct cluster_bench *bench, enum rig_service service,
+                                double *ret_rate, struct weir_error *err)
+{
+    double cores = 0;
+    enum weir_status status = pool_crowd_load(bench->crowd, service, &cores, err);
+    *ret_rate = 1 / cores;
+    return status;
+}
+
+static enum weir_status hold_elsewhere(void *state, double *ret_rate, struct weir_error *err)
+{
+    return load_of(state, RIG_STORAGE, ret_rate, err);
+}
+
+static enum weir_status beat_elsewhere(void *state, double *ret_rate, struct weir_error *err)
+{
+    return load_of(state, RIG_DISPATCHER, ret_rate, err);
+}
+
+static enum weir_status return_all(void *state, double *ret_rate, struct weir_error *err)
+{
+    struct cluster_bench *bench = state;
+    double seconds = 0;
+    enum weir_status status = pool_crowd_return(bench->crowd, &seconds, err);
+    *ret_rate = 1 / seconds;
+    if (status == WEIR_OK)
+        (void)fprintf(stderr,
+                      "processor for a worker's return: storage %.2f ms, dispatcher %.2f ms\n",
+                      pool_crowd_spent_ms(bench->crowd, RIG_STORAGE),
+                      pool_crowd_spent_ms(bench->crowd, RIG_DISPATCHER));
+    return status;
+}
+
+static enum weir_status three_tenths(void *state, double *ret_rate, struct weir_error *err)
+{
+    (void)state;
+    (void)err;
+    *ret_rate = 1 / 0.3;
+    return WEIR_OK;
+}
+
+static enum weir_status ten_seconds(void *state, double *ret_rate, struct weir_error *err)
+{
+    (void)state;
+    (void)err;
+    *ret_rate = 0.1;
+    return WEIR_OK;
+}
+
+#define CROWD_FIGURE(name_, against_, unit_, runs_, ours_, theirs_)                         \
+    {                                                                                       \
+        .name = "cluster.crowd." name_, .against = (against_), .unit = (unit_), .bar = 1,   \
+        .runs_max = (runs_), .prepare = prepare_crowd, .ours = (ours_), .theirs = (theirs_) \
+    }
+
 /* Those of the link come last: they leave this network namespace. */
 static const struct bench_figure FIGURES[] = {
     CURVE_FIGURE(64k),
@@ -231,6 +312,13 @@ static const struct bench_figure FIGURES[] = {
      .prepare = prepare_far,
      .ours = make_trips,
      .theirs = twelve},
+    CROWD_FIGURE("cores.storage",
+                 "0.3 cores; 10,000 simulated workers that hold, over TCP with keys", "1/cores", 3,
+                 hold_elsewhere, three_tenths),
+    CROWD_FIGURE("cores.dispatcher", "0.3 cores; the same, who beat", "1/cores", 3, beat_elsewhere,
+                 three_tenths),
+    CROWD_FIGURE("return", "10 s; until the same are known again when both were killed", "1/s", 3,
+                 return_all, ten_seconds),
     {.name = "cluster.link.batches",
      .against = "plain TCP over the same link of 1 Gbit/s and 1 ms",
      .unit = "MB/s",

@@ -7,6 +7,7 @@
 #include "core/base/rng.h"
 #include "core/service/service.h"
 #include "tests/support/crowd.h"
+#include "tests/support/process_memory.h"
 
 #include <inttypes.h>
 #include <poll.h>
@@ -28,15 +29,21 @@ enum {
     SETTLE_MS = 3000,
     MEASURE_MS = 10000,
     GATHER_MS = 180000,
+    RETURN_MS = 60000,
     IN_FORCE_MS = 60000,
     POLL_MS = 5,
 };
+
+/* Of keys, with which all names of workers begin. */
+static const char KEY_NAME[] = "crowd";
 
 struct pool_crowd {
     struct rig *rig;
     struct simulated *jobs; /* and their consumers */
     char *storage, *dispatcher;
+    struct weir_pair *pairs; /* of each worker; NULL: they are on this host */
     size_t workers;
+    long before_kb[RIG_SERVICES]; /* memory of each service without them */
     pid_t pids[STRONG + 1];       /* the last is frail; 0: it is not there */
     struct crowd_report *reports; /* of each, which writes it */
     uint64_t dataset, erased;     /* lines */
@@ -44,23 +51,25 @@ struct pool_crowd {
 
 /* ---- processes ---- */
 
-static size_t share_of(const struct pool_crowd *crowd, size_t process)
+/* First worker of a process; STRONG + 1: their number. */
+static size_t first_of(const struct pool_crowd *crowd, size_t process)
 {
-    size_t frail = crowd->workers / FRAIL_OF, strong = crowd->workers - frail;
+    size_t strong = crowd->workers - crowd->workers / FRAIL_OF;
 
-    if (process == STRONG)
-        return frail;
-    return strong * (process + 1) / STRONG - strong * process / STRONG;
+    return process <= STRONG ? strong * process / STRONG : crowd->workers;
 }
 
 /* The life of a process: until it is killed, or its parent is gone. */
 static void live(const struct pool_crowd *gathered, size_t process)
 {
-    WEIR_AUTO_FREE char *name = weir_format("crowd-%zu-%d", process, (int)getpid());
+    WEIR_AUTO_FREE char *name = weir_format("%s-%zu-%d", KEY_NAME, process, (int)getpid());
+    size_t first = first_of(gathered, process);
     const struct crowd_plan plan = {.storage = gathered->storage,
                                     .dispatcher = gathered->dispatcher,
+                                    .pairs =
+                                        gathered->pairs != NULL ? gathered->pairs + first : NULL,
                                     .name = name,
-                                    .count = share_of(gathered, process)};
+                                    .count = first_of(gathered, process + 1) - first};
     struct crowd *crowd = NULL;
     struct weir_error err;
     int64_t looked_ms = 0;
@@ -102,7 +111,7 @@ static void end(struct pool_crowd *crowd, size_t process)
 /* A number may be of this look or of the one before. */
 static struct crowd_report look(const struct pool_crowd *crowd)
 {
-    struct crowd_report sum = {0};
+    struct crowd_report sum = {.held_ms = INT64_MAX, .beaten_ms = INT64_MAX};
 
     for (size_t i = 0; i <= STRONG; i++) {
         const struct crowd_report *report = &crowd->reports[i];
@@ -113,6 +122,10 @@ static struct crowd_report look(const struct pool_crowd *crowd)
         sum.beats += report->beats;
         sum.lapses += report->lapses;
         sum.refused += report->refused;
+        if (sum.held_ms > report->held_ms)
+            sum.held_ms = report->held_ms;
+        if (sum.beaten_ms > report->beaten_ms)
+            sum.beaten_ms = report->beaten_ms;
     }
     return sum;
 }
@@ -196,6 +209,100 @@ enum weir_status pool_crowd_erase(struct pool_crowd *crowd, bool is_maimed, doub
     return status == WEIR_OK ? await_all(crowd, err) : status;
 }
 
+double pool_crowd_memory(const struct pool_crowd *crowd, enum rig_service service)
+{
+    long now_kb = process_memory_kb(rig_pid(crowd->rig, service), "VmRSS:");
+
+    return (double)(now_kb - crowd->before_kb[service]) * 1024 / (double)crowd->workers;
+}
+
+double pool_crowd_spent_ms(const struct pool_crowd *crowd, enum rig_service service)
+{
+    return (double)rig_cpu_ns(crowd->rig, service) / 1e6 / (double)crowd->workers;
+}
+
+/* ---- a restart ---- */
+
+static const enum rig_service HELD[] = {RIG_STORAGE, RIG_DISPATCHER};
+
+/* Tells a service the keys of all workers, as the orchestrator does when one has begun. */
+static enum weir_status let_in(struct pool_crowd *crowd, enum rig_service service,
+                               struct weir_error *err)
+{
+    WEIR_AUTO_FREE const char **publics = weir_calloc(crowd->workers, sizeof(*publics));
+    WEIR_AUTO_FREE const char **names = weir_calloc(crowd->workers, sizeof(*names));
+    WEIR_AUTO_FREE const char **tenants = weir_calloc(crowd->workers, sizeof(*tenants));
+    WEIR_AUTO_FREE uint32_t *roles = weir_calloc(crowd->workers, sizeof(*roles));
+    const struct msg_keys_set keys = {1,
+                                      {publics, crowd->workers},
+                                      {names, crowd->workers},
+                                      {roles, crowd->workers},
+                                      {tenants, crowd->workers}};
+    const struct rig_call call = {service, MSG_keys_set, &keys, MSG_keys_noted};
+    struct msg_keys_noted noted;
+
+    for (size_t i = 0; i < crowd->workers; i++) {
+        publics[i] = crowd->pairs[i].public;
+        names[i] = KEY_NAME;
+        tenants[i] = "";
+        roles[i] = WEIR_ROLE_WORKER;
+    }
+    return rig_request(crowd->rig, &call, &noted, err);
+}
+
+static enum weir_status kill_service(struct pool_crowd *crowd, enum rig_service service,
+                                     struct weir_error *err)
+{
+    if (kill(rig_pid(crowd->rig, service), SIGKILL) != 0)
+        return weir_fail(err, WEIR_INTERNAL, "no service is there that could be killed");
+    return WEIR_OK;
+}
+
+/* Until its supervisor has put another process in the place of `killed`. */
+static void await_successor(struct pool_crowd *crowd, enum rig_service service, pid_t killed)
+{
+    while (rig_pid(crowd->rig, service) == killed || rig_pid(crowd->rig, service) <= 0)
+        rig_step(crowd->rig);
+}
+
+static enum weir_status restart(struct pool_crowd *crowd, struct weir_error *err)
+{
+    pid_t killed[WEIR_COUNT(HELD)];
+    enum weir_status status = WEIR_OK;
+
+    for (size_t i = 0; i < WEIR_COUNT(HELD) && status == WEIR_OK; i++) {
+        killed[i] = rig_pid(crowd->rig, HELD[i]);
+        status = kill_service(crowd, HELD[i], err);
+    }
+    for (size_t i = 0; i < WEIR_COUNT(HELD) && status == WEIR_OK; i++) {
+        await_successor(crowd, HELD[i], killed[i]);
+        if (crowd->pairs != NULL)
+            status = let_in(crowd, HELD[i], err);
+    }
+    return status;
+}
+
+enum weir_status pool_crowd_return(struct pool_crowd *crowd, double *ret_seconds,
+                                   struct weir_error *err)
+{
+    int64_t begun_ms = weir_now_ms();
+    enum weir_status status = restart(crowd, err);
+    struct crowd_report sum = look(crowd);
+
+    while (status == WEIR_OK && (sum.held_ms <= begun_ms || sum.beaten_ms <= begun_ms)) {
+        if (weir_now_ms() > begun_ms + RETURN_MS)
+            return weir_fail(err, WEIR_TIMEOUT,
+                             "of %zu workers one was answered by storage %" PRId64
+                             " ms after it was killed, one by the dispatcher %" PRId64 " ms: %s",
+                             crowd->workers, sum.held_ms - begun_ms, sum.beaten_ms - begun_ms,
+                             crowd->reports[0].words);
+        (void)simulated_beat(crowd->jobs, LOOK_MS);
+        sum = look(crowd);
+    }
+    *ret_seconds = (double)(weir_now_ms() - begun_ms) / 1e3;
+    return status;
+}
+
 /* ---- life ---- */
 
 static enum weir_status register_people(struct pool_crowd *crowd, const char *directory,
@@ -226,29 +333,81 @@ static enum weir_status register_people(struct pool_crowd *crowd, const char *di
     return status;
 }
 
-enum weir_status pool_crowd_gather(const char *directory, size_t workers,
-                                   struct pool_crowd **ret_crowd, struct weir_error *err)
+/* Draws a key for each worker, and lets them in. */
+static enum weir_status meet_elsewhere(struct pool_crowd *crowd, struct weir_error *err)
 {
-    WEIR_AUTO(pool_crowd) crowd = weir_calloc(1, sizeof(*crowd));
+    enum weir_status status = rig_address(crowd->rig, RIG_STORAGE, &crowd->storage, err);
+
+    if (status == WEIR_OK)
+        status = rig_address(crowd->rig, RIG_DISPATCHER, &crowd->dispatcher, err);
+    crowd->pairs = weir_calloc(crowd->workers, sizeof(*crowd->pairs));
+    for (size_t i = 0; i < crowd->workers && status == WEIR_OK; i++)
+        status = weir_pair_draw(&crowd->pairs[i], err);
+    for (size_t i = 0; i < WEIR_COUNT(HELD) && status == WEIR_OK; i++)
+        status = let_in(crowd, HELD[i], err);
+    return status;
+}
+
+static enum weir_status meet_here(struct pool_crowd *crowd, struct weir_error *err)
+{
+    (void)err;
+    crowd->storage = weir_service_endpoint(rig_socket_dir(crowd->rig), "storage");
+    crowd->dispatcher = weir_service_endpoint(rig_socket_dir(crowd->rig), "dispatcher");
+    return WEIR_OK;
+}
+
+typedef enum weir_status meet_fn(struct pool_crowd *crowd, struct weir_error *err);
+
+/* Gathers around the platform that `crowd` has started. */
+static enum weir_status gather(struct pool_crowd *crowd, const char *directory, meet_fn *meet,
+                               struct weir_error *err)
+{
+    unsigned jobs = (unsigned)(crowd->workers / WORKERS_A_JOB);
+    enum weir_status status = register_people(crowd, directory, err);
+
+    if (status == WEIR_OK)
+        status = simulated_start(crowd->rig, 0, jobs, &crowd->jobs, err);
+    if (status == WEIR_OK)
+        status = meet(crowd, err);
+    for (size_t i = 0; i < WEIR_COUNT(HELD) && status == WEIR_OK; i++)
+        crowd->before_kb[HELD[i]] = process_memory_kb(rig_pid(crowd->rig, HELD[i]), "VmRSS:");
+    for (size_t i = 0; i <= STRONG && status == WEIR_OK; i++)
+        status = start(crowd, i, err);
+    return status == WEIR_OK ? await_all(crowd, err) : status;
+}
+
+static struct pool_crowd *new_crowd(size_t workers)
+{
+    struct pool_crowd *crowd = weir_calloc(1, sizeof(*crowd));
     size_t bytes = (STRONG + 1) * sizeof(*crowd->reports);
-    enum weir_status status = rig_start(directory, 0, &crowd->rig, err);
 
     crowd->workers = workers;
     crowd->reports = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     weir_require(crowd->reports != MAP_FAILED);
+    return crowd;
+}
+
+enum weir_status pool_crowd_gather(const char *directory, size_t workers,
+                                   struct pool_crowd **ret_crowd, struct weir_error *err)
+{
+    WEIR_AUTO(pool_crowd) crowd = new_crowd(workers);
+    enum weir_status status = rig_start(directory, 0, &crowd->rig, err);
+
     if (status == WEIR_OK)
-        status = register_people(crowd, directory, err);
+        status = gather(crowd, directory, meet_here, err);
     if (status == WEIR_OK)
-        status =
-            simulated_start(crowd->rig, 0, (unsigned)(workers / WORKERS_A_JOB), &crowd->jobs, err);
-    if (status != WEIR_OK)
-        return status;
-    crowd->storage = weir_service_endpoint(rig_socket_dir(crowd->rig), "storage");
-    crowd->dispatcher = weir_service_endpoint(rig_socket_dir(crowd->rig), "dispatcher");
-    for (size_t i = 0; i <= STRONG && status == WEIR_OK; i++)
-        status = start(crowd, i, err);
+        *ret_crowd = WEIR_TAKE(crowd);
+    return status;
+}
+
+enum weir_status pool_crowd_gather_elsewhere(const char *directory, size_t workers,
+                                             struct pool_crowd **ret_crowd, struct weir_error *err)
+{
+    WEIR_AUTO(pool_crowd) crowd = new_crowd(workers);
+    enum weir_status status = rig_start_elsewhere(directory, &crowd->rig, err);
+
     if (status == WEIR_OK)
-        status = await_all(crowd, err);
+        status = gather(crowd, directory, meet_elsewhere, err);
     if (status == WEIR_OK)
         *ret_crowd = WEIR_TAKE(crowd);
     return status;
@@ -263,6 +422,7 @@ void pool_crowd_disperse(struct pool_crowd *crowd)
     simulated_stop(crowd->jobs);
     rig_stop(crowd->rig);
     (void)munmap(crowd->reports, (STRONG + 1) * sizeof(*crowd->reports));
+    free(crowd->pairs);
     free(crowd->storage);
     free(crowd->dispatcher);
     free(crowd);

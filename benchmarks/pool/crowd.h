@@ -16,6 +16,10 @@ struct pool_crowd;
 enum weir_status pool_crowd_gather(const char *directory, size_t workers,
                                    struct pool_crowd **ret_crowd,
                                    struct weir_error *err) WEIR_MUST_USE;
+/* The same of workers that come from elsewhere: over TCP of the loopback, each with a key of its own. */
+enum weir_status pool_crowd_gather_elsewhere(const char *directory, size_t workers,
+                                             struct pool_crowd **ret_crowd,
+                                             struct weir_error *err) WEIR_MUST_USE;
 void pool_crowd_disperse(struct pool_crowd *crowd);
 WEIR_DEFINE_AUTO(pool_crowd, pool_crowd_disperse)
 
@@ -27,5 +31,13 @@ enum weir_status pool_crowd_load(struct pool_crowd *crowd, enum rig_service serv
  * their places afterwards. */
 enum weir_status pool_crowd_erase(struct pool_crowd *crowd, bool is_maimed, double *ret_seconds,
                                   struct weir_error *err) WEIR_MUST_USE;
+
+/* Memory that a service has taken for a worker, in bytes. */
+double pool_crowd_memory(const struct pool_crowd *crowd, enum rig_service service);
+/* Processor time that the process of a service has taken for a worker since it began. */
+double pool_crowd_spent_ms(const struct pool_crowd *crowd, enum rig_service service);
+/* Kills storage and dispatcher at once. Seconds until they run again and have answered every worker's requests. */
+enum weir_status pool_crowd_return(struct pool_crowd *crowd, double *ret_seconds,
+                                   struct weir_error *err) WEIR_MUST_USE;
 
 #endif

@@ -6,6 +6,7 @@
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "core/rpc/envelope.h"
+#include "core/rpc/keys.h"
 #include "core/wire/wire.h"
 
 #include <errno.h>
@@ -43,6 +44,7 @@ struct member {
     uint64_t epoch;    /* it has dropped everything up to here */
     uint64_t answered; /* epoch of the newest hold that was answered */
     int64_t lease_end_ms;
+    int64_t held_ms, beaten_ms; /* when the newest of each was answered; 0: never */
     struct asking hold, beat;
     bool is_beating;
     size_t leases;
@@ -55,6 +57,7 @@ struct crowd {
     struct member *members;
     size_t count, dialed;
     const char *storage_at, *dispatcher_at;
+    const struct weir_pair *pairs;
     int64_t begun_ms;
     uint32_t pause_ms;
     struct weir_arena *arena;
@@ -145,6 +148,7 @@ static void on_held(struct crowd *crowd, size_t at, const struct msg_hold_is *an
     crowd->report.holds++;
     crowd->report.lapses += member->lease_end_ms != 0 && member->lease_end_ms < now_ms;
     member->hold.is_open = false;
+    member->held_ms = now_ms;
     member->lease_end_ms = member->hold.sent_ms + answer->lease_ms;
     member->hold.due_ms = member->hold.sent_ms + pause_ms;
     member->answered = member->epoch;
@@ -168,6 +172,7 @@ static void on_orders(struct crowd *crowd, size_t at, const struct msg_worker_or
 
     crowd->report.beats++;
     member->is_beating = true;
+    member->beaten_ms = weir_now_ms();
     member->beat.is_open = false;
     member->beat.due_ms =
         member->beat.sent_ms + (orders->beat_ms > BEAT_MS ? orders->beat_ms : BEAT_MS);
@@ -252,16 +257,31 @@ static void take_all(struct crowd *crowd, void *socket)
 
 /* ---- dialing ---- */
 
-static void dial(void *socket, const char *endpoint, size_t member)
+/* Who has a key has no other name: nobody takes the route of another one. */
+static void prove(void *socket, const char *address, const struct weir_pair *pair)
 {
-    uint8_t identity[IDENTITY_BYTES], name[NAME_BYTES];
-    int rc;
+    uint8_t identity[IDENTITY_BYTES];
+    struct weir_error err;
+    int rc = 0;
 
+    if (pair != NULL) {
+        weir_require(weir_keys_connect(socket, address, pair, &err) == WEIR_OK);
+        return;
+    }
     weir_random_bytes(identity, sizeof(identity));
     identity[0] |= 1; /* those starting with 0 belong to ZeroMQ */
-    name_connection(member, name);
     rc = zmq_setsockopt(socket, ZMQ_ROUTING_ID, identity, sizeof(identity));
     weir_require(rc == 0);
+}
+
+static void dial(const struct crowd *crowd, void *socket, const char *address, size_t member)
+{
+    WEIR_AUTO_FREE char *endpoint = weir_keys_endpoint(address);
+    uint8_t name[NAME_BYTES];
+    int rc;
+
+    prove(socket, address, crowd->pairs != NULL ? &crowd->pairs[member] : NULL);
+    name_connection(member, name);
     rc = zmq_setsockopt(socket, ZMQ_CONNECT_ROUTING_ID, name, sizeof(name));
     weir_require(rc == 0);
     rc = zmq_connect(socket, endpoint);
@@ -273,9 +293,9 @@ static void dial_due(struct crowd *crowd, int64_t now_ms)
     int64_t due = (now_ms - crowd->begun_ms) * DIALS_A_SECOND / 1000;
 
     for (; crowd->dialed < crowd->count && (int64_t)crowd->dialed <= due; crowd->dialed++) {
-        dial(crowd->storage, crowd->storage_at, crowd->dialed);
+        dial(crowd, crowd->storage, crowd->storage_at, crowd->dialed);
         if (crowd->dispatcher != NULL)
-            dial(crowd->dispatcher, crowd->dispatcher_at, crowd->dialed);
+            dial(crowd, crowd->dispatcher, crowd->dispatcher_at, crowd->dialed);
     }
 }
 
@@ -298,11 +318,16 @@ void crowd_look(struct crowd *crowd, struct crowd_report *ret_report)
     int64_t now_ms = weir_now_ms();
 
     report.epoch = UINT64_MAX;
+    report.held_ms = report.beaten_ms = INT64_MAX;
     for (size_t i = 0; i < crowd->count; i++) {
         const struct member *member = &crowd->members[i];
 
         report.beating += member->is_beating;
         report.leases += member->leases;
+        if (report.held_ms > member->held_ms)
+            report.held_ms = member->held_ms;
+        if (report.beaten_ms > member->beaten_ms)
+            report.beaten_ms = member->beaten_ms;
         if (member->lease_end_ms <= now_ms)
             continue;
         report.holding++;
@@ -318,7 +343,12 @@ static void *open_socket(struct crowd *crowd)
 {
     static const struct {
         int option, value;
-    } OPTIONS[] = {{ZMQ_LINGER, 0}, {ZMQ_RECONNECT_IVL, 20}, {ZMQ_RECONNECT_IVL_MAX, 200}};
+    } OPTIONS[] = {{ZMQ_LINGER, 0},
+                   {ZMQ_SNDHWM, 2}, /* few copies of a request wait for a service that is away */
+                   {ZMQ_RECONNECT_IVL, 20}, /* as those of workers (core/rpc/socket.c) */
+                   {ZMQ_RECONNECT_IVL_MAX, 200},
+                   {ZMQ_HANDSHAKE_IVL, 15000},
+                   {ZMQ_CONNECT_TIMEOUT, 3000}};
     void *socket = zmq_socket(crowd->zmq, ZMQ_ROUTER);
 
     weir_require(socket != NULL);
@@ -362,6 +392,7 @@ enum weir_status crowd_start(const struct crowd_plan *plan, struct crowd **ret_c
     crowd->begun_ms = weir_now_ms();
     crowd->storage_at = plan->storage;
     crowd->dispatcher_at = plan->dispatcher;
+    crowd->pairs = plan->pairs;
     crowd->storage = open_socket(crowd);
     crowd->dispatcher = plan->dispatcher != NULL ? open_socket(crowd) : NULL;
     *ret_crowd = crowd;

@@ -11,14 +11,16 @@
 #include <stdint.h>
 
 struct crowd;
+struct weir_pair;
 
 /* Borrowed by the crowd, but for the name. */
 struct crowd_plan {
-    const char *storage;    /* endpoint */
-    const char *dispatcher; /* endpoint; NULL: they do not beat */
-    const char *name;       /* beginning of all their names */
-    size_t count;           /* of members, who come one after the other, 500 a second */
-    uint32_t pause_ms;      /* between two holds, at least; 0: as real workers do */
+    const char *storage;           /* address */
+    const char *dispatcher;        /* address; NULL: they do not beat */
+    const struct weir_pair *pairs; /* of each member, who comes from elsewhere; NULL: of none */
+    const char *name;              /* beginning of all their names */
+    size_t count;                  /* of members, who come one after the other, 500 a second */
+    uint32_t pause_ms;             /* between two holds, at least; 0: as real workers do */
 };
 
 /* A plain value: it may lie in memory that processes share. */
@@ -30,6 +32,7 @@ struct crowd_report {
     uint64_t refused;              /* answers that are refusals … */
     char words[256];               /* … and the newest of them */
     uint64_t epoch;                /* that all who hold have named, and storage has answered */
+    int64_t held_ms, beaten_ms;    /* when the last of them all was answered last; 0: one never */
 };
 
 /* LIMIT when the process may not have the descriptors. */
