@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CYCLES = 24, WARM_UP = 3, REPORT_BYTES_MAX = 1 << 24 };
+enum { CYCLES = 24, WARM_UP = 3, CYCLE_MS_MAX = 300, REPORT_BYTES_MAX = 1 << 24 };
 
 static const char PIPELINE[] =
     "pipeline: {name: cycles, mode: replay}\n" POINTS_SECTIONS
@@ -127,10 +127,10 @@ enum weir_status go_through_a_cycle(void *state, double *ret_rate, struct weir_e
                    err);
 }
 
-enum weir_status four_a_second(void *state, double *ret_rate, struct weir_error *err)
+enum weir_status cycle_allowed(void *state, double *ret_rate, struct weir_error *err)
 {
     (void)state;
     (void)err;
-    *ret_rate = 4;
+    *ret_rate = 1e3 / CYCLE_MS_MAX;
     return WEIR_OK;
 }
