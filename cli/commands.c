@@ -18,6 +18,7 @@
 #include "cli/render.h"
 #include "cli/report.h"
 #include "cli/submit.h"
+#include "cli/tokens.h"
 #include "cli/watch.h"
 #include "core/wire/export_formats.h"
 
@@ -571,6 +572,17 @@ static const struct cli_command COMMANDS[] = {
      .summary = "make another key with the role and the tenant of the one of that name, which ends",
      .example = "weir keys rotate rosa -o rosa.key",
      .options = KEYS_ROTATE_OPTIONS, .answer = cli_answer_keys_rotate, .render = cli_render_key_made},
+    {.words = "tokens new", .operands = "NAME", .operands_min = 1, .operands_max = 1,
+     .summary = "make a token for a browser that shall see the live page from elsewhere; it is shown once",
+     .example = "weir tokens new wall-display",
+     .answer = cli_answer_tokens_new, .render = cli_render_token_made},
+    {.words = "tokens list", .summary = "the tokens that are let in, by their names",
+     .example = "weir tokens list",
+     .topic = "tokens_list", .render = cli_render_tokens},
+    {.words = "tokens revoke", .operands = "NAME", .operands_min = 1, .operands_max = 1,
+     .summary = "let a token in no longer, and close the pages that came with it",
+     .example = "weir tokens revoke wall-display",
+     .topic = "tokens_revoke", .arguments = cli_arguments_tokens_revoke, .render = cli_render_token_revoked},
     {.words = "audit", .summary = "orders that changed something, and refusals: who, what, when; exit code 1 when "
                                   "--verify finds that the log is not as it was written",
      .example = "weir audit --since 2026-01-01",

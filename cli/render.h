@@ -22,6 +22,7 @@ cli_render_fn cli_render_select, cli_render_predict, cli_render_evaluate, cli_re
 
 cli_render_fn cli_render_comparison, cli_render_comparisons, cli_render_comparison_removed;
 
+cli_render_fn cli_render_tokens, cli_render_token_made, cli_render_token_revoked;
 cli_render_fn cli_render_keys, cli_render_key_made, cli_render_key_allowed, cli_render_key_revoked,
     cli_render_audit;
 

@@ -1,4 +1,4 @@
-/* weir keys, weir audit. */
+/* weir keys, weir tokens, weir audit. */
 #include "cli/answer.h"
 #include "cli/render.h"
 
@@ -63,6 +63,32 @@ void cli_render_key_revoked(const json_t *answer, struct cli_page *page)
 {
     cli_line(page, "key %s is revoked: its connections are closed", cli_text(answer, "name"));
     show_unnoted(answer, page);
+}
+
+/* ---- tokens ---- */
+
+void cli_render_tokens(const json_t *answer, struct cli_page *page)
+{
+    static const struct cli_column COLUMNS[] = {
+        {"name", CLI_TEXT, .key = "name"},
+        {"made", CLI_TIME, .key = "made"},
+    };
+    const json_t *tokens = json_object_get(answer, "tokens");
+    cli_pair_text(page, "page", cli_text(answer, "page"));
+    if (json_array_size(tokens) == 0)
+        cli_line(page, "nobody is let in from elsewhere: weir tokens new NAME");
+    cli_show_table(page, tokens, COLUMNS, WEIR_COUNT(COLUMNS));
+}
+
+void cli_render_token_made(const json_t *answer, struct cli_page *page)
+{
+    cli_pair(page, "token", "%s", cli_text(answer, "token"));
+    cli_line(page, "it is shown this once: whoever has it may look at the whole platform");
+}
+
+void cli_render_token_revoked(const json_t *answer, struct cli_page *page)
+{
+    cli_line(page, "token %s is let in no longer", cli_text(answer, "name"));
 }
 
 /* ---- the audit log ---- */

@@ -628,7 +628,8 @@ static enum weir_status start(struct local *local, struct weir_error *err)
     local->loop = weir_loop_new();
     local->memory = orchestrator_trainer_memory_new(local->loop, end_large_trainer, local);
     weir_loop_watch_fd(local->loop, local->signal_fd, POLLIN, on_signal, local);
-    status = orchestrator_watchers_open(&local->watchers, local->loop, local->options, err);
+    status = orchestrator_watchers_open(&local->watchers, local->loop, &local->options->watchers,
+                                        local->options->screen, err);
     if (status == WEIR_OK)
         status =
             orchestrator_platform_start(local->loop, &platform, &events, &local->platform, err);

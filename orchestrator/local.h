@@ -7,6 +7,7 @@
 #include "orchestrator/config/system.h"
 #include "orchestrator/screen/screen.h"
 #include "orchestrator/values/listen_address.h"
+#include "orchestrator/watchers.h"
 
 struct local_options {
     const char *data_dir;
@@ -16,9 +17,7 @@ struct local_options {
     struct screen *screen;
     struct orchestrator_workers workers;
     const struct listen_address *remote; /* for those elsewhere; NULL: they are not listened to */
-    const char *metrics;                 /* address of /metrics; NULL: there is none */
-    const char *page;                    /* address of the live page; NULL: there is none */
-    const char *version;                 /* of this program */
+    struct watchers_options watchers;
     bool hold;
     bool digests;
     bool explain;

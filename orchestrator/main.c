@@ -73,7 +73,8 @@ static const struct weir_option OPTIONS[] = {
      "serve /metrics to Prometheus, such as 127.0.0.1:9464; the loopback alone; port 0: any that is free",
      OPTION(metrics)},
     {"page", "ADDRESS",
-     "serve the live page to browsers, such as 127.0.0.1:9470; the loopback alone; port 0: any that is free",
+     "serve the live page to browsers, such as 127.0.0.1:9470; beyond the loopback with page.certificate and page.key "
+     "of the system file alone; port 0: any that is free",
      OPTION(page)},
     {"json", NULL, "one event a line, as JSON, on stdout", OPTION(json)},
     {"dry-run", NULL,
@@ -333,6 +334,21 @@ static bool read_listen(const struct command *command, struct orchestrator_syste
     return false;
 }
 
+/* Takes the address of the command line. False: it was complained of. */
+static bool read_page(const struct command *command, struct orchestrator_system *system,
+                      struct screen *screen)
+{
+    struct weir_error err, why;
+    if (command->page == NULL)
+        return true;
+    system->page.address = command->page;
+    if (orchestrator_page_place_check(&system->page, &why) == WEIR_OK)
+        return true;
+    weir_ignore(weir_fail(&err, why.status, "--page: %s", why.text));
+    orchestrator_screen_fail(screen, err.text);
+    return false;
+}
+
 static int work(const struct command *command, const char *file, struct weir_bytes text)
 {
     struct weir_error err;
@@ -349,7 +365,7 @@ static int work(const struct command *command, const char *file, struct weir_byt
         .dry_run = command->dry_run,
         .digests = command->digests,
         .explain = command->explain,
-        .version = WEIR_VERSION,
+        .watchers = {.version = WEIR_VERSION},
         .new_receipt_key = command->new_receipt_key,
     };
     if (load_system(command, &system, &err) != WEIR_OK) {
@@ -359,14 +375,15 @@ static int work(const struct command *command, const char *file, struct weir_byt
     }
     struct listen_address remote;
     int code = EXIT_USAGE;
-    if (!command->dry_run && !read_listen(command, &system, &remote, &options)) {
+    if (!command->dry_run && (!read_listen(command, &system, &remote, &options) ||
+                              !read_page(command, &system, &screen))) {
         orchestrator_screen_end(&screen);
         orchestrator_system_fini(&system);
         return EXIT_USAGE;
     }
     if (!command->dry_run) { /* the platform whose file this is may be up */
-        options.metrics = command->metrics != NULL ? command->metrics : system.metrics;
-        options.page = command->page != NULL ? command->page : system.page;
+        options.watchers.metrics = command->metrics != NULL ? command->metrics : system.metrics;
+        options.watchers.page = system.page;
     }
     orchestrator_scratch_dir_sweep(weir_now_wall_us());
     orchestrator_system_hand_on(&system);
@@ -430,14 +447,14 @@ static int run(const struct command *command, const char *file)
                             : work(command, file, weir_buf_view(&text));
 }
 
-/* False: it was complained of. NULL is fine. */
-static bool is_address(const char *option, const char *text)
+/* False: it was complained of. */
+static bool is_address(const char *text)
 {
     struct weir_error err;
     struct loopback_address address;
-    if (text == NULL || orchestrator_loopback_address_read(text, &address, &err) == WEIR_OK)
+    if (orchestrator_loopback_address_read(text, &address, &err) == WEIR_OK)
         return true;
-    (void)fprintf(stderr, "orchestrator: %s: %s\n", option, err.text);
+    (void)fprintf(stderr, "orchestrator: --metrics: %s\n", err.text);
     return false;
 }
 
@@ -486,7 +503,7 @@ int main(int argc, char **argv)
     }
     if (!weir_log_level_from_name(command.log_level, &level))
         return usage("--log-level: expected debug, info, warn or error");
-    if (!is_address("--metrics", command.metrics) || !is_address("--page", command.page))
+    if (command.metrics != NULL && !is_address(command.metrics))
         return EXIT_USAGE;
     weir_log_setup("orchestrator", level);
     weir_dumps_forbid(true);

@@ -158,10 +158,13 @@ static enum weir_status open_keys(struct orchestrator *orch, struct weir_error *
     enum weir_status status = orchestrator_audit_open(&orch->context, &orch->audit, err);
     if (status == WEIR_OK)
         status = orchestrator_keys_open(&orch->context, orch->topics.server, &orch->keys, err);
+    if (status == WEIR_OK)
+        status = orchestrator_tokens_open(&orch->context, &orch->tokens, err);
     if (status != WEIR_OK)
         return status;
     orch->topics.audit = orch->audit;
     orch->topics.keys = orch->keys;
+    orch->topics.tokens = orch->tokens;
     orchestrator_keys_log_to(orch->keys, &(struct keys_log){orch, begin_change, end_change});
     weir_rpc_on_refusal(orch->topics.server, on_refusal, orch);
     return WEIR_OK;
@@ -238,6 +241,7 @@ void orchestrator_close(struct orchestrator *orch)
     orchestrator_run_watch_free(orch->runs.watch);
     orchestrator_pool_free(orch->pool);
     orchestrator_keys_close(orch->keys);
+    orchestrator_tokens_close(orch->tokens);
     orchestrator_audit_close(orch->audit);
     weir_rpc_server_close(orch->topics.server);
     weir_rpc_peer_close(orch->context.storage);

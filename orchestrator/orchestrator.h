@@ -47,6 +47,7 @@ struct orchestrator {
     struct erasures *erasures;
     struct webhooks *webhooks;
     struct keys *keys;
+    struct tokens *tokens;
     struct audit *audit;
     struct topics topics;
     uint64_t session;

@@ -5,7 +5,8 @@
 #include "core/base/memory.h"
 
 static enum weir_status open_monitor(struct watchers *watchers, struct weir_loop *loop,
-                                     const struct local_options *options, struct weir_error *err)
+                                     const struct watchers_options *options, struct screen *screen,
+                                     struct weir_error *err)
 {
     if (options->metrics == NULL)
         return WEIR_OK;
@@ -16,31 +17,32 @@ static enum weir_status open_monitor(struct watchers *watchers, struct weir_loop
     const char *address = orchestrator_monitor_address(watchers->monitor);
     WEIR_AUTO_FREE char *text = weir_format("metrics at http://%s/metrics", address);
     weir_log(WEIR_LOG_INFO, "metrics", "address=%s", address);
-    orchestrator_screen_say(options->screen, text);
+    orchestrator_screen_say(screen, text);
     return WEIR_OK;
 }
 
 static enum weir_status open_page(struct watchers *watchers, struct weir_loop *loop,
-                                  const struct local_options *options, struct weir_error *err)
+                                  const struct watchers_options *options, struct screen *screen,
+                                  struct weir_error *err)
 {
-    if (options->page == NULL)
+    if (options->page.address == NULL)
         return WEIR_OK;
-    enum weir_status status = orchestrator_live_open(loop, options->page, &watchers->live, err);
+    enum weir_status status = orchestrator_live_open(loop, &options->page, &watchers->live, err);
     if (status != WEIR_OK)
         return status;
     const char *address = orchestrator_live_address(watchers->live);
     WEIR_AUTO_FREE char *text = weir_format("page at %s", address);
     weir_log(WEIR_LOG_INFO, "page", "address=%s", address);
-    orchestrator_screen_say(options->screen, text);
+    orchestrator_screen_say(screen, text);
     return WEIR_OK;
 }
 
 enum weir_status orchestrator_watchers_open(struct watchers *watchers, struct weir_loop *loop,
-                                            const struct local_options *options,
-                                            struct weir_error *err)
+                                            const struct watchers_options *options,
+                                            struct screen *screen, struct weir_error *err)
 {
-    enum weir_status status = open_monitor(watchers, loop, options, err);
-    return status == WEIR_OK ? open_page(watchers, loop, options, err) : status;
+    enum weir_status status = open_monitor(watchers, loop, options, screen, err);
+    return status == WEIR_OK ? open_page(watchers, loop, options, screen, err) : status;
 }
 
 void orchestrator_watchers_attach(const struct watchers *watchers, struct orchestrator *orch,

@@ -193,25 +193,11 @@ function planTable(name, plan) {
   ]);
 }
 
-function triggersTable(name, triggers) {
-  const columns = [
-    number('trigger', 'trigger'),
-    words('state', 'state', lower),
-    words('why it fired', 'reason'),
-    words('data until', 'until', day),
-    number('new samples', 'samples_new'),
-    number('selected', 'selected'),
-    words('model', 'model')
-  ];
-  return tableOf(`triggers of ${name}`, columns, triggers.slice().reverse());
-}
-
 function livePipelineSection(name) {
   const parts = known.pipelines.get(name);
   const pipeline = pipelineOf(name, parts);
   const section = pipelineSection(pipeline);
   section.dataset.part = `pipeline ${name}`;
-  if (pipeline.report.triggers.length) section.append(triggersTable(name, pipeline.report.triggers));
   if (pipeline.models.length) section.append(modelsTable(name, pipeline.models));
   if (parts.plan) section.append(planTable(name, parts.plan));
   if (parts.report.evaluations_left_out) {
@@ -340,11 +326,60 @@ function connect() {
 /* The browser itself tries again after a lost connection, but not after a refusal or silence. */
 function again() {
   source.close();
-  setTimeout(connect, RETRY_MS);
+  setTimeout(enter, RETRY_MS);
+}
+
+/* ---- who may look ---- */
+
+const LOGIN = 'login';
+
+/* Connects, or asks for a token: from another host one is needed. */
+async function enter() {
+  try {
+    const answer = await fetch(LOGIN);
+    if (answer.status === 401) askForToken();
+    else connect();
+  } catch {
+    lose('No connection to the platform');
+    setTimeout(enter, RETRY_MS);
+  }
+}
+
+function askForToken() {
+  const field = el('input', { type: 'password', id: 'token', autocomplete: 'off', required: '' });
+  const form = el('form', { id: 'entrance' }, [
+    el('label', { for: 'token' }, 'Token'),
+    field,
+    ' ',
+    el('button', {}, 'Look')
+  ]);
+  form.addEventListener('submit', async (event) => {
+    event.preventDefault();
+    try {
+      const answer = await fetch(LOGIN, { headers: { Authorization: `Bearer ${field.value.trim()}` } });
+      field.value = '';
+      if (!answer.ok) return say('This token is not let in.', true);
+      form.remove();
+      connect();
+    } catch {
+      say('No connection to the platform.', true);
+    }
+  });
+  if (document.getElementById('entrance')) return;
+  forget();
+  document.getElementById('report').append(form);
+  say('This page is for those who have a token: weir tokens new makes one.', false);
+  field.focus();
+}
+
+/* Whoever is let in no longer sees nothing any more. */
+function forget() {
+  for (const section of document.querySelectorAll('[data-part]')) section.remove();
+  Object.assign(known, { status: {}, workers: {}, erasures: {}, pipelines: new Map() });
 }
 
 setInterval(() => {
-  if (source.readyState !== EventSource.OPEN || Date.now() - heard < SILENCE_MS) return;
+  if (!source || source.readyState !== EventSource.OPEN || Date.now() - heard < SILENCE_MS) return;
   lose('The platform is silent');
   again();
 }, RETRY_MS);
@@ -353,4 +388,4 @@ document.getElementById('report').append(
   el('h1', {}, 'What the platform does'),
   el('p', { id: 'standing', class: 'soft', role: 'status' }, 'Connecting.')
 );
-connect();
+enter();

@@ -125,13 +125,18 @@ static const struct cfg_key METRICS_KEYS[] = {
 };
 
 struct page_section {
-    const char *listen;
+    const char *listen, *certificate, *key;
 };
 
 static const struct cfg_key PAGE_KEYS[] = {
     CFG_TEXT(struct page_section, listen,
-             .doc = "address of the live page, loopback only: 127.0.0.1:9470; port 0: any that is "
-                    "free, which `weir status` tells"),
+             .doc = "address of the live page: 127.0.0.1:9470; port 0: any that is free, which "
+                    "`weir status` tells; one that other hosts reach needs certificate and key"),
+    CFG_TEXT(struct page_section, certificate,
+             .doc = "file of a certificate in PEM, with those that it leads to: the page is served "
+                    "over HTTPS then, and only to those who have a token (weir tokens new)"),
+    CFG_TEXT(struct page_section, key,
+             .doc = "file of the certificate's key in PEM, which nobody else may read"),
     CFG_END,
 };
 
@@ -161,24 +166,19 @@ static enum weir_status read_cache(struct orchestrator_system *system,
     return status;
 }
 
-static enum weir_status check_address(const struct weir_yaml_node *node, const char *key,
-                                      const char *listen, struct weir_error *err)
-{
-    struct loopback_address address;
-    struct weir_error why;
-    if (listen == NULL || orchestrator_loopback_address_read(listen, &address, &why) == WEIR_OK)
-        return WEIR_OK;
-    return weir_yaml_fail(weir_yaml_get(node, "listen"), err, "%s.listen: %s", key, why.text);
-}
-
 static enum weir_status read_metrics(struct orchestrator_system *system,
                                      const struct weir_yaml_node *node, struct weir_error *err)
 {
     struct metrics_section metrics = {0};
+    struct loopback_address address;
+    struct weir_error why;
     enum weir_status status =
         cfg_read(METRICS_KEYS, CFG_CLOSED, node, "metrics", NULL, &metrics, err);
+    if (status == WEIR_OK && metrics.listen != NULL &&
+        orchestrator_loopback_address_read(metrics.listen, &address, &why) != WEIR_OK)
+        status = weir_yaml_fail(weir_yaml_get(node, "listen"), err, "metrics.listen: %s", why.text);
     system->metrics = metrics.listen;
-    return status == WEIR_OK ? check_address(node, "metrics", metrics.listen, err) : status;
+    return status;
 }
 
 static enum weir_status read_page(struct orchestrator_system *system,
@@ -186,8 +186,12 @@ static enum weir_status read_page(struct orchestrator_system *system,
 {
     struct page_section page = {0};
     enum weir_status status = cfg_read(PAGE_KEYS, CFG_CLOSED, node, "page", NULL, &page, err);
-    system->page = page.listen;
-    return status == WEIR_OK ? check_address(node, "page", page.listen, err) : status;
+    system->page = (struct page_place){
+        .address = page.listen, .certificate = page.certificate, .key = page.key};
+    struct weir_error why;
+    if (status == WEIR_OK && orchestrator_page_place_check(&system->page, &why) != WEIR_OK)
+        status = weir_yaml_fail(node, err, "page: %s", why.text);
+    return status;
 }
 
 static enum weir_status read_postgres(struct orchestrator_system *system,

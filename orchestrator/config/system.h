@@ -10,6 +10,7 @@
 #include "orchestrator/config/workers.h"
 #include "orchestrator/launchers/launching.h"
 #include "orchestrator/sharing/quotas.h"
+#include "orchestrator/values/page_place.h"
 
 /* Texts are borrowed from the document. */
 struct orchestrator_system {
@@ -30,7 +31,7 @@ struct orchestrator_system {
     const char *advertise;                 /* host by which they reach it; NULL: ADDRESS */
     const char *listen;                    /* endpoint of each worker; NULL: a socket of its own */
     const char *metrics;                   /* address of /metrics; NULL: there is none */
-    const char *page;                      /* address of the live page; NULL: there is none */
+    struct page_place page;                /* of the live page */
     const char *compress;                  /* how batches are compressed on their way */
     uint64_t share_bytes;                  /* of batches that several jobs need, per worker */
     uint64_t batches_memory;               /* of batches on their way and waiting; 0: any */

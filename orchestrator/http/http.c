@@ -31,7 +31,7 @@ struct http_request {
     struct http_page *page;    /* NULL: there is no answer yet, or it is a stream */
     struct http_stream stream; /* read NULL: there is none */
     bool is_suspended;
-    bool is_gone; /* the client of a stream has hung up */
+    bool is_over; /* the client of a stream has hung up, or is to be sent no more */
 };
 
 struct http_client {
@@ -200,7 +200,7 @@ static ssize_t read_stream(void *owner, uint64_t position, char *to, size_t room
 {
     struct http_request *request = owner;
     (void)position;
-    if (request->is_gone)
+    if (request->is_over)
         return MHD_CONTENT_READER_END_OF_STREAM;
     size_t size = request->stream.read(request->stream.owner, to, room);
     if (size == 0) {
@@ -277,6 +277,12 @@ static void resume(struct http_request *request)
     http->run_timer = weir_loop_timer(http->loop, 0, 0, run, http);
 }
 
+void orchestrator_http_end(struct http_request *request)
+{
+    request->is_over = true;
+    resume(request);
+}
+
 static bool has_hung_up(const struct http_request *request)
 {
     const struct http_client *client = client_of(request);
@@ -289,10 +295,8 @@ static void end_left_streams(struct http *http)
 {
     struct http_request *request;
     LIST_FOREACH (request, &http->requests, link) {
-        if (request->stream.read == NULL || !request->is_suspended || !has_hung_up(request))
-            continue;
-        request->is_gone = true;
-        resume(request);
+        if (request->stream.read != NULL && request->is_suspended && has_hung_up(request))
+            orchestrator_http_end(request);
     }
 }
 
@@ -320,6 +324,11 @@ const char *orchestrator_http_header(const struct http_request *request, const c
     return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
 }
 
+const char *orchestrator_http_cookie(const struct http_request *request, const char *name)
+{
+    return MHD_lookup_connection_value(request->connection, MHD_COOKIE_KIND, name);
+}
+
 /* ---- opening and closing ---- */
 
 /* The socket is the caller's to close, whatever became of it; -1: there is none. */
@@ -342,20 +351,36 @@ static enum weir_status bind_socket(const struct http_options *options, int *ret
     return WEIR_OK;
 }
 
+/* The library's options are not const; it changes no text. */
+static void *text_for(const char *text)
+{
+    return (void *)(uintptr_t)text;
+}
+
 static enum weir_status start_daemon(struct http *http, const struct http_options *options, int fd,
                                      struct weir_error *err)
 {
-    bool is_v6 = options->address->at.ss_family == AF_INET6;
-    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (is_v6 ? MHD_USE_IPv6 : 0U);
+    bool is_v6 = options->address->at.ss_family == AF_INET6, is_secure = options->tls != NULL;
+    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (is_v6 ? MHD_USE_IPv6 : 0U) |
+                     (is_secure ? MHD_USE_TLS : 0U);
+    struct MHD_OptionItem secure[] = {
+        {MHD_OPTION_HTTPS_MEM_CERT, 0, is_secure ? text_for(options->tls->certificate) : NULL},
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, is_secure ? text_for(options->tls->key) : NULL},
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, text_for("NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2")},
+        {MHD_OPTION_END, 0, NULL},
+    };
+    struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
     http->daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, on_request, http, MHD_OPTION_LISTEN_SOCKET, fd,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_CLIENTS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)HTTP_BYTES_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_S,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_NOTIFY_COMPLETED,
-        on_completed, http, MHD_OPTION_END);
+        on_completed, http, MHD_OPTION_ARRAY, is_secure ? secure : none, MHD_OPTION_END);
     if (http->daemon == NULL)
-        return weir_fail(err, WEIR_LIMIT, "%s: libmicrohttpd cannot be started at %s",
-                         options->what, http->address);
+        return weir_fail(err, is_secure ? WEIR_INVALID : WEIR_LIMIT,
+                         "%s: libmicrohttpd cannot be started at %s%s", options->what,
+                         http->address,
+                         is_secure ? ": expected a certificate and its key, in PEM" : "");
     const union MHD_DaemonInfo *about = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD);
     weir_require(about != NULL);
     http->epoll_fd = about->epoll_fd;

@@ -16,7 +16,13 @@ enum {
     HTTP_CONNECTION_MS = 10000,
 };
 
-enum { HTTP_OK = 200, HTTP_DENIED = 403, HTTP_NOT_FOUND = 404, HTTP_UNAVAILABLE = 503 };
+enum {
+    HTTP_OK = 200,
+    HTTP_UNKNOWN = 401,
+    HTTP_DENIED = 403,
+    HTTP_NOT_FOUND = 404,
+    HTTP_UNAVAILABLE = 503
+};
 
 struct http;
 struct http_request;
@@ -37,10 +43,16 @@ void orchestrator_http_page_free(struct http_page *page);
  * `path` is without the query, for the duration of the call. */
 typedef void http_get_fn(void *owner, struct http_request *request, const char *path);
 
+/* Certificate and key of a server, in PEM; borrowed until it is open. */
+struct http_tls {
+    const char *certificate, *key;
+};
+
 /* A server of pages. */
 struct http_options {
     const char *what; /* it is for, in errors */
     const struct loopback_address *address;
+    const struct http_tls *tls; /* NULL: nothing is encrypted */
     http_get_fn *get;
     void *owner;
 };
@@ -56,6 +68,8 @@ const char *orchestrator_http_address(const struct http *http);
 
 /* A header of the request, until it is answered; NULL: it has none of that name. */
 const char *orchestrator_http_header(const struct http_request *request, const char *name);
+/* The same of a cookie. */
+const char *orchestrator_http_cookie(const struct http_request *request, const char *name);
 /* Consumes the request, and a hold of the page. */
 void orchestrator_http_answer(struct http_request *request, struct http_page *page);
 
@@ -72,6 +86,8 @@ struct http_stream {
 /* Answers with a stream, which begins at once. The request lasts until stream->end() is called. */
 void orchestrator_http_answer_stream(struct http_request *request,
                                      const struct http_stream *stream);
+/* Ends a stream: stream->end() is called soon. */
+void orchestrator_http_end(struct http_request *request);
 /* There may be more to read. */
 void orchestrator_http_wake(struct http_request *request);
 

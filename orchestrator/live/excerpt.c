@@ -106,7 +106,8 @@ static size_t cut_evaluations(const json_t *triggers)
 
 json_t *orchestrator_live_report(const json_t *answer)
 {
-    json_t *report = pick(answer, "pipeline state checks");
+    json_t *report = pick(answer, "pipeline state checks config");
+    set_inner(report, "config", "datasets trigger selection training");
     set_inner(report, "checks",
               "check at verdict because trigger statistics detectors criteria metric value "
               "avoidable avoidable_limit area limit");

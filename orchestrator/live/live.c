@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "orchestrator/http/http.h"
+#include "orchestrator/live/certificate.h"
 #include "orchestrator/live/excerpt.h"
 #include "orchestrator/live/gate.h"
 #include "orchestrator/live/parts.h"
@@ -11,6 +12,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum {
     NS_PER_MS = 1000000,
@@ -44,7 +46,9 @@ static const struct live_kind KINDS[] = {
 struct live {
     struct weir_loop *loop;
     struct http *http;
-    char *address;
+    char *address,
+        *cookie;    /* the latter with a port: a browser keeps one jar for all ports of a host */
+    bool is_secure; /* encrypted, for those who have a token */
     struct topics *topics; /* NULL: they do not answer */
     struct http_page *whole, *packed;
     struct live_parts parts;
@@ -223,6 +227,7 @@ static void begin_round(void *owner)
         drop_parts(live);
         return;
     }
+    orchestrator_live_viewers_check(&live->viewers, live->topics->tokens);
     settle_parts(live);
     step(live);
 }
@@ -253,14 +258,65 @@ static void refuse(struct http_request *request, unsigned code, const char *text
                              orchestrator_http_page_new(code, TYPE_TEXT, weir_bytes_of(text)));
 }
 
+/* The token that comes with a request; NULL: none does. */
+static const char *token_of(const struct live *live, const struct http_request *request)
+{
+    static const char BEARER[] = "Bearer ";
+    const char *header = orchestrator_http_header(request, "Authorization");
+    if (header != NULL && strncasecmp(header, BEARER, strlen(BEARER)) == 0)
+        return header + strlen(BEARER);
+    return orchestrator_http_cookie(request, live->cookie);
+}
+
+/* True when whoever asks may look; `ret_token` gets the number of the token, 0 where none is needed. */
+static bool may_look(const struct live *live, struct http_request *request, int64_t *ret_token)
+{
+    const char *token = live->is_secure ? token_of(live, request) : NULL;
+    *ret_token = token != NULL && live->topics != NULL
+                     ? orchestrator_tokens_find(live->topics->tokens, token)
+                     : 0;
+    if (!live->is_secure || *ret_token != 0)
+        return true;
+    if (live->topics == NULL)
+        refuse(request, HTTP_UNAVAILABLE, "the platform is not up yet, or is being stopped\n");
+    else
+        refuse(request, HTTP_UNKNOWN,
+               "expected a token that is let in: weir tokens new makes one\n");
+    return false;
+}
+
+/* The token becomes a cookie, which no script sees, and which goes to this page alone. */
+static void log_in(const struct live *live, struct http_request *request)
+{
+    int64_t token;
+    if (!may_look(live, request, &token))
+        return;
+    struct http_page *page =
+        orchestrator_http_page_new(HTTP_OK, TYPE_TEXT, weir_bytes_of("welcome\n"));
+    if (token != 0) {
+        WEIR_AUTO_FREE char *cookie =
+            weir_format("%s=%s; Path=/; Secure; HttpOnly; SameSite=Strict", live->cookie,
+                        token_of(live, request));
+        orchestrator_http_page_add(page, "Set-Cookie", cookie);
+    }
+    orchestrator_http_answer(request, page);
+}
+
 static void begin_stream(struct live *live, struct http_request *request)
 {
+    int64_t token;
+    if (!orchestrator_live_is_own_site(orchestrator_http_header(request, "Sec-Fetch-Site"))) {
+        refuse(request, HTTP_DENIED, "only this page itself may read its events\n");
+        return;
+    }
+    if (!may_look(live, request, &token))
+        return;
     if (live->viewers.count == LIVE_VIEWERS_MAX) {
         refuse(request, HTTP_UNAVAILABLE,
                "as many look at this page as may at once: close one of them\n");
         return;
     }
-    orchestrator_live_viewers_add(&live->viewers, request);
+    orchestrator_live_viewers_add(&live->viewers, request, token);
     begin(live);
 }
 
@@ -268,20 +324,20 @@ static void on_get(void *owner, struct http_request *request, const char *path)
 {
     struct live *live = owner;
     const char *encodings = orchestrator_http_header(request, "Accept-Encoding");
-    const char *site = orchestrator_http_header(request, "Sec-Fetch-Site");
-    if (!orchestrator_live_is_loopback_name(orchestrator_http_header(request, "Host")))
+    const char *host = orchestrator_http_header(request, "Host");
+    if (!live->is_secure && !orchestrator_live_is_loopback_name(host))
         refuse(request, HTTP_DENIED,
                "this page is at 127.0.0.1, localhost or [::1], and under no other name\n");
     else if (strcmp(path, "/") == 0)
         orchestrator_http_answer(
             request, orchestrator_http_page_hold(
                          orchestrator_live_takes_gzip(encodings) ? live->packed : live->whole));
-    else if (strcmp(path, "/events") != 0)
-        refuse(request, HTTP_NOT_FOUND, "expected / or /events\n");
-    else if (!orchestrator_live_is_own_site(site))
-        refuse(request, HTTP_DENIED, "only this page itself may read its events\n");
-    else
+    else if (strcmp(path, "/login") == 0)
+        log_in(live, request);
+    else if (strcmp(path, "/events") == 0)
         begin_stream(live, request);
+    else
+        refuse(request, HTTP_NOT_FOUND, "expected /, /login or /events\n");
 }
 
 /* ---- opening and closing ---- */
@@ -294,13 +350,8 @@ static struct http_page *new_page(struct weir_bytes text)
     return page;
 }
 
-enum weir_status orchestrator_live_open(struct weir_loop *loop, const char *address,
-                                        struct live **ret_live, struct weir_error *err)
+static struct live *new_live(struct weir_loop *loop)
 {
-    struct loopback_address at;
-    enum weir_status status = orchestrator_loopback_address_read(address, &at, err);
-    if (status != WEIR_OK)
-        return weir_error_wrap(err, status, "page");
     struct live *live = weir_calloc(1, sizeof(*live));
     live->loop = loop;
     orchestrator_live_parts_init(&live->parts);
@@ -310,16 +361,50 @@ enum weir_status orchestrator_live_open(struct weir_loop *loop, const char *addr
     live->packed =
         new_page(weir_bytes(orchestrator_live_page_gzip, orchestrator_live_page_gzip_size));
     orchestrator_http_page_add(live->packed, "Content-Encoding", "gzip");
-    const struct http_options options = {
-        .what = "page", .address = &at, .get = on_get, .owner = live};
-    status = orchestrator_http_open(loop, &options, &live->http, err);
-    if (status != WEIR_OK) {
-        orchestrator_live_close(live);
+    return live;
+}
+
+static enum weir_status listen_at(struct live *live, const struct loopback_address *address,
+                                  struct live_certificate *certificate, struct weir_error *err)
+{
+    const struct http_tls tls = {weir_buf_text(&certificate->certificate),
+                                 weir_buf_text(&certificate->key)};
+    const struct http_options options = {.what = "page",
+                                         .address = address,
+                                         .tls = live->is_secure ? &tls : NULL,
+                                         .get = on_get,
+                                         .owner = live};
+    enum weir_status status = orchestrator_http_open(live->loop, &options, &live->http, err);
+    if (status != WEIR_OK)
         return status;
-    }
-    live->address = weir_format("http://%s/", orchestrator_http_address(live->http));
-    *ret_live = live;
+    const char *at = orchestrator_http_address(live->http);
+    live->address = weir_format("http%s://%s/", live->is_secure ? "s" : "", at);
+    live->cookie = weir_format("__Host-weir-%s", strrchr(at, ':') + 1);
     return WEIR_OK;
+}
+
+enum weir_status orchestrator_live_open(struct weir_loop *loop, const struct page_place *place,
+                                        struct live **ret_live, struct weir_error *err)
+{
+    struct loopback_address address;
+    struct live_certificate certificate = {.key = {0}};
+    enum weir_status status = orchestrator_page_place_read(place, &address, err);
+    if (status != WEIR_OK)
+        return weir_error_wrap(err, status, "page");
+    if (place->certificate != NULL)
+        status =
+            orchestrator_live_certificate_read(place->certificate, place->key, &certificate, err);
+    struct live *live = status == WEIR_OK ? new_live(loop) : NULL;
+    if (live != NULL) {
+        live->is_secure = place->certificate != NULL;
+        status = listen_at(live, &address, &certificate, err);
+    }
+    orchestrator_live_certificate_fini(&certificate);
+    if (status == WEIR_OK)
+        *ret_live = live;
+    else
+        orchestrator_live_close(live);
+    return status;
 }
 
 void orchestrator_live_close(struct live *live)
@@ -332,6 +417,7 @@ void orchestrator_live_close(struct live *live)
     orchestrator_http_page_free(live->whole);
     orchestrator_http_page_free(live->packed);
     free(live->address);
+    free(live->cookie);
     free(live);
 }
 

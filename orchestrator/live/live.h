@@ -6,11 +6,12 @@
 #define ORCHESTRATOR_LIVE_LIVE_H
 
 #include "orchestrator/topics/topic.h"
+#include "orchestrator/values/page_place.h"
 
 struct live;
 
-/* Listens at `address` (loopback_address.h) from now on. INVALID, UNSUPPORTED, IO. */
-enum weir_status orchestrator_live_open(struct weir_loop *loop, const char *address,
+/* Listens from now on. INVALID, UNSUPPORTED, NOT_FOUND, DENIED when others may read the key, IO. */
+enum weir_status orchestrator_live_open(struct weir_loop *loop, const struct page_place *place,
                                         struct live **ret_live,
                                         struct weir_error *err) WEIR_MUST_USE;
 /* NULL is fine. */

@@ -17,6 +17,7 @@ struct live_viewer {
     struct live_viewers *all;
     struct http_request *request;
     LIST_ENTRY(live_viewer) link;
+    int64_t token;          /* number of the one it came with; 0: it needed none */
     uint64_t number;        /* of the newest part that it was sent */
     struct live_text *text; /* that is being sent; NULL: none is */
     size_t sent;            /* of it */
@@ -85,12 +86,14 @@ static void beat(void *owner)
         viewers->count > 0 ? weir_loop_timer(viewers->loop, BEAT_MS, 0, beat, viewers) : 0;
 }
 
-void orchestrator_live_viewers_add(struct live_viewers *viewers, struct http_request *request)
+void orchestrator_live_viewers_add(struct live_viewers *viewers, struct http_request *request,
+                                   int64_t token)
 {
     struct live_viewer *viewer = weir_calloc(1, sizeof(*viewer));
     weir_require(viewers->count < LIVE_VIEWERS_MAX);
     viewer->all = viewers;
     viewer->request = request;
+    viewer->token = token;
     LIST_INSERT_HEAD(&viewers->all, viewer, link);
     viewers->count++;
     if (viewers->beat_timer == 0)
@@ -98,6 +101,15 @@ void orchestrator_live_viewers_add(struct live_viewers *viewers, struct http_req
     orchestrator_http_answer_stream(
         request, &(struct http_stream){
                      .type = "text/event-stream", .read = read_more, .end = end, .owner = viewer});
+}
+
+void orchestrator_live_viewers_check(const struct live_viewers *viewers,
+                                     const struct tokens *tokens)
+{
+    const struct live_viewer *viewer;
+    LIST_FOREACH (viewer, &viewers->all, link)
+        if (viewer->token != 0 && !orchestrator_tokens_has(tokens, viewer->token))
+            orchestrator_http_end(viewer->request);
 }
 
 void orchestrator_live_viewers_wake(struct live_viewers *viewers)

@@ -4,6 +4,7 @@
 #define ORCHESTRATOR_LIVE_VIEWERS_H
 
 #include "orchestrator/http/http.h"
+#include "orchestrator/keys/tokens.h"
 #include "orchestrator/live/parts.h"
 
 enum { LIVE_VIEWERS_MAX = 32 };
@@ -16,8 +17,12 @@ struct live_viewers {
     uint64_t beat_timer; /* 0: nobody looks */
 };
 
-/* Answers the request with a stream; there must be room. */
-void orchestrator_live_viewers_add(struct live_viewers *viewers, struct http_request *request);
+/* Answers the request with a stream; there must be room. `token`: number of the one it came with; 0: it needed none. */
+void orchestrator_live_viewers_add(struct live_viewers *viewers, struct http_request *request,
+                                   int64_t token);
+/* Ends the streams whose token is not let in. */
+void orchestrator_live_viewers_check(const struct live_viewers *viewers,
+                                     const struct tokens *tokens);
 /* A part has changed. */
 void orchestrator_live_viewers_wake(struct live_viewers *viewers);
 /* After their connections have been closed. */

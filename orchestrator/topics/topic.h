@@ -6,6 +6,7 @@
 #include "orchestrator/audit/audit.h"
 #include "orchestrator/erasures/erasure.h"
 #include "orchestrator/keys/keys.h"
+#include "orchestrator/keys/tokens.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/topics/orders.h"
 
@@ -31,6 +32,7 @@ struct topics {
     struct erasures *erasures;
     struct webhooks *webhooks;
     struct keys *keys;
+    struct tokens *tokens;
     struct audit *audit;
     struct weir_rpc_server *server; /* of all messages to the orchestrator */
     struct topic_orders orders;     /* that are in the audit log */

@@ -45,16 +45,24 @@ static bool read_host(const char *host, uint16_t port, struct loopback_address *
     return true;
 }
 
+/* Splits off the port; the host is the caller's to free. NULL: there is none. */
+static char *host_of(const char *text, uint16_t *ret_port)
+{
+    const char *colon = strrchr(text, ':');
+    if (colon == NULL || !orchestrator_port_read(colon + 1, ret_port))
+        return NULL;
+    return weir_strndup(text, (size_t)(colon - text));
+}
+
 enum weir_status orchestrator_loopback_address_read(const char *text,
                                                     struct loopback_address *ret_address,
                                                     struct weir_error *err)
 {
-    const char *colon = strrchr(text, ':');
     uint16_t port = 0;
     bool is_loopback = false;
-    if (colon == NULL || !orchestrator_port_read(colon + 1, &port))
+    WEIR_AUTO_FREE char *host = host_of(text, &port);
+    if (host == NULL)
         return fail(text, err);
-    WEIR_AUTO_FREE char *host = weir_strndup(text, (size_t)(colon - text));
     bool is_everywhere = host[0] == '\0' || strcmp(host, "*") == 0;
     if (!is_everywhere && !read_host(host, port, ret_address, &is_loopback))
         return fail(text, err);
@@ -64,6 +72,20 @@ enum weir_status orchestrator_loopback_address_read(const char *text,
                          "an address of the loopback, such as 127.0.0.1:%u",
                          text, port);
     return WEIR_OK;
+}
+
+enum weir_status orchestrator_any_address_read(const char *text,
+                                               struct loopback_address *ret_address,
+                                               bool *ret_is_loopback, struct weir_error *err)
+{
+    uint16_t port = 0;
+    WEIR_AUTO_FREE char *host = host_of(text, &port);
+    if (host != NULL && read_host(host, port, ret_address, ret_is_loopback))
+        return WEIR_OK;
+    return weir_fail(err, WEIR_INVALID,
+                     "expected ADDRESS:PORT of this host, such as 127.0.0.1:9470, 0.0.0.0:9470 or "
+                     "[::]:9470; port 0 is any that is free: found '%s'",
+                     text);
 }
 
 void orchestrator_loopback_address_text(const struct loopback_address *address,

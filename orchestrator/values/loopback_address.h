@@ -18,6 +18,12 @@ enum weir_status orchestrator_loopback_address_read(const char *text,
                                                     struct loopback_address *ret_address,
                                                     struct weir_error *err) WEIR_MUST_USE;
 
+/* The same for an address that others may reach, too: any of IPv4 or, in brackets, IPv6. INVALID. */
+enum weir_status orchestrator_any_address_read(const char *text,
+                                               struct loopback_address *ret_address,
+                                               bool *ret_is_loopback,
+                                               struct weir_error *err) WEIR_MUST_USE;
+
 enum { LOOPBACK_ADDRESS_TEXT_MAX = 64 };
 /* "127.0.0.1:9464", "[::1]:9464" */
 void orchestrator_loopback_address_text(const struct loopback_address *address,

@@ -7,6 +7,7 @@ import http.client
 import json
 import re
 import socket
+import ssl
 import subprocess
 import sys
 
@@ -21,10 +22,10 @@ WORDS = "as Jane asked in her letter"
 class Served:
     """A platform with a page."""
 
-    def __init__(self, lab, address="127.0.0.1:0"):
-        self.server = child.start([binaries() / "orchestrator", "serve", "--data-dir", lab.data_dir, "--page", address],
+    def __init__(self, lab, *options):
+        self.server = child.start([binaries() / "orchestrator", "serve", "--data-dir", lab.data_dir, *(options or ["--page", "127.0.0.1:0"])],
                                   stdout=subprocess.PIPE, text=True)
-        self.address = re.fullmatch(r"page at http://(127\.0\.0\.1:\d+)/\n", self.server.stdout.readline())[1]
+        self.address = re.fullmatch(r"page at https?://(127\.0\.0\.1:\d+)/\n", self.server.stdout.readline())[1]
         assert "serving" in self.server.stdout.readline()
 
     def end(self):
@@ -34,8 +35,8 @@ class Served:
 
 
 @contextlib.contextmanager
-def platform(lab):
-    served = Served(lab)
+def platform(lab, *options):
+    served = Served(lab, *options)
     try:
         yield served
         assert served.server.poll() is None
@@ -43,8 +44,12 @@ def platform(lab):
         served.end()
 
 
-def ask(address, path="/", method="GET", **headers):
-    connection = http.client.HTTPConnection(address, timeout=DEADLINE_S)
+def ask(address, path="/", method="GET", trust=None, **headers):
+    """`trust`: the certificate that the page must have."""
+    if trust is None:
+        connection = http.client.HTTPConnection(address, timeout=DEADLINE_S)
+    else:
+        connection = http.client.HTTPSConnection(address, timeout=DEADLINE_S, context=ssl.create_default_context(cafile=trust))
     connection.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})
     return connection.getresponse()
 
@@ -52,8 +57,8 @@ def ask(address, path="/", method="GET", **headers):
 class Viewer:
     """Who looks: the newest part of each kind."""
 
-    def __init__(self, address):
-        self.stream = ask(address, "/events")
+    def __init__(self, address, **options):
+        self.stream = ask(address, "/events", **options)
         assert self.stream.status == 200 and self.stream.headers["Content-Type"] == "text/event-stream", self.stream.headers
         self.parts, self.sizes, self.text = {}, {}, ""
 
@@ -172,6 +177,10 @@ def test_others_are_refused_in_words(lab, served):
     for site in ("cross-site", "same-site"):
         answer = ask(served.address, "/events", Sec_Fetch_Site=site)
         assert answer.status == 403 and answer.read(), site
+    for address in ("0.0.0.0:0", "[::]:0", "192.0.2.1:0"):
+        done = child.run([binaries() / "orchestrator", "serve", "--data-dir", lab.folder / "other", "--page", address],
+                         capture_output=True, text=True, timeout=DEADLINE_S)
+        assert done.returncode == 2 and "page.certificate" in done.stderr and not (lab.folder / "other").exists(), done
     for method, path, status in (("POST", "/", 405), ("PUT", "/events", 405), ("OPTIONS", "/", 405), ("GET", "/x", 404),
                                  ("GET", "/../etc/passwd", 404), ("GET", "/events/", 404)):
         answer = ask(served.address, path, method)
@@ -193,7 +202,7 @@ def test_no_more_look_than_may_and_others_hear_why(lab, served):
     await_that(lambda: ask(served.address, "/events").status == 200)
 
 
-def test_who_does_not_read_costs_little_and_is_let_go(lab, served):
+def test_who_does_not_read_costs_little(lab, served):
     """Viewers with tiny buffers who read nothing, while another sees all that happens."""
     peak = peak_bytes(served.server.pid)
     idle = []
@@ -216,6 +225,67 @@ def write_pipelines(lab):
     text = lab.pipeline.read_text()
     for name in ("long", "again"):
         (lab.folder / f"{name}.yaml").write_text(text.replace("name: lab,", f"name: {name},"))
+
+
+# ---- for those elsewhere ----
+
+def make_certificate(lab):
+    """A system file whose page is encrypted, and the certificate."""
+    certificate, key, system = (lab.folder / name for name in ("page.pem", "page.key", "page.yaml"))
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                    "-subj", "/CN=weir", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate],
+                   check=True, capture_output=True)
+    system.write_text(f'page: {{listen: "127.0.0.1:0", certificate: {certificate}, key: {key}}}\n')
+    return system, certificate, key
+
+
+def assert_a_key_that_others_read_is_refused(lab, system, key):
+    key.chmod(0o640)
+    done = child.run([binaries() / "orchestrator", "serve", "--data-dir", lab.folder / "other", "--system", system],
+                     capture_output=True, text=True, timeout=DEADLINE_S)
+    assert done.returncode == 1 and "others may read the key" in done.stderr, done
+    key.chmod(0o600)
+
+
+def secure_test_only_who_has_a_token_looks(lab, served, trust):
+    """Over HTTPS, by a header or a cookie; whoever is let in no longer sees nothing more."""
+    told = json.loads(lab.weir("tokens", "new", "wall", "--json"))
+    token = told["token"]
+    assert told["page"] == f"https://{served.address}/" and re.fullmatch("[0-9a-f]{64}", token), told
+    again = lab.ask("tokens", "new", "wall")
+    assert again.returncode != 0 and "is let in already" in again.stderr, again
+    for headers in ({}, {"Authorization": "Bearer " + "0" * 64}, {"Authorization": token}, {"Cookie": f"weir={token}"}):
+        for path in ("/events", "/login"):
+            answer = ask(served.address, path, trust=trust, **headers)
+            assert answer.status == 401 and b"weir tokens new" in answer.read() and answer.headers["Set-Cookie"] is None, headers
+    welcome = ask(served.address, "/login", trust=trust, Authorization=f"Bearer {token}")
+    cookie = welcome.headers["Set-Cookie"]
+    assert welcome.status == 200 and all(word in cookie for word in ("Secure", "HttpOnly", "SameSite=Strict")), cookie
+    viewers = [Viewer(served.address, trust=trust, Authorization=f"Bearer {token}"),
+               Viewer(served.address, trust=trust, Cookie=cookie.split(";")[0])]
+    for viewer in viewers:
+        viewer.until(lambda parts: parts.get("status"))
+    assert [t["name"] for t in json.loads(lab.weir("tokens", "list", "--json"))["tokens"]] == ["wall"]
+    lab.weir("tokens", "revoke", "wall")
+    for viewer in viewers:
+        while viewer.stream.readline():
+            pass  # until it ends
+    assert ask(served.address, "/events", trust=trust, Authorization=f"Bearer {token}").status == 401
+    kept = "".join(query(lab, "SELECT * FROM orchestrator.page_token; SELECT * FROM orchestrator.audit"))
+    assert "wall" in kept and token not in kept
+
+
+def secure_test_nothing_is_said_in_the_clear(lab, served, trust):
+    with socket.create_connection(("127.0.0.1", int(served.address.split(":")[1])), timeout=DEADLINE_S) as client:
+        client.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert b"HTTP/1" not in client.recv(1000)
+
+
+def serve_elsewhere(lab):
+    system, certificate, key = make_certificate(lab)
+    assert_a_key_that_others_read_is_refused(lab, system, key)
+    with platform(lab, "--system", system) as served:
+        run_tests(globals(), lab, served, certificate, prefix="secure_test_")
 
 
 # ---- in a browser ----
@@ -256,6 +326,24 @@ def assert_an_erasure_is_due(lab, browser):
     assert due[:10] in text_of(browser) and WORDS not in text_of(browser), text_of(browser)
 
 
+def assert_a_token_opens_it(lab):
+    system, _, _ = make_certificate(lab)
+    browser, served = Browser("--ignore-certificate-errors"), Served(lab, "--system", system)
+    try:
+        browser.open(f"https://{served.address}/")
+        await_that(lambda: browser.ask("document.activeElement?.id") == "token", lambda: text_of(browser))
+        for token, words in (("0" * 64, "This token is not let in"), (json.loads(lab.weir("tokens", "new", "me", "--json"))["token"], "Pipelines")):
+            browser.ask(f"document.getElementById('token').value = '{token}'; document.querySelector('#entrance button').click()")
+            await_that(lambda words=words: words in text_of(browser), lambda: text_of(browser))
+        assert browser.ask("document.cookie") == "" and token not in browser.ask("document.documentElement.outerHTML")
+        lab.weir("tokens", "revoke", "me")
+        await_that(lambda: browser.ask("document.activeElement?.id") == "token" and "Pipelines" not in text_of(browser),
+                   lambda: text_of(browser))
+    finally:
+        browser.close()
+        served.end()
+
+
 def browse(lab):
     browser, served = Browser(), Served(lab)
     try:
@@ -267,12 +355,13 @@ def browse(lab):
         served.server.kill()
         served.server.communicate(timeout=DEADLINE_S)
         await_that(lambda: "No connection to the platform since" in text_of(browser), lambda: text_of(browser))
-        served = Served(lab, served.address)
+        served = Served(lab, "--page", served.address)
         lab.weir("remove", "lab")
         await_that(lambda: "Connected." in text_of(browser) and "no pipeline yet" in text_of(browser), lambda: text_of(browser))
     finally:
         browser.close()
         served.end()
+    assert_a_token_opens_it(lab)
 
 
 def main():
@@ -284,6 +373,7 @@ def main():
             return
         with platform(lab) as served:
             run_tests(globals(), lab, served, wanted=sys.argv[1:])
+        serve_elsewhere(lab)
     finally:
         lab.remove()
 

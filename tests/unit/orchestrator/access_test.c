@@ -43,13 +43,12 @@ static const char *const PRIVACY_ASKS[] = {
 static const char *const OPERATOR_LACKS[] = {"erase_request", "erase_requests", "erase_plan", NULL};
 /* Topics that a key of a tenant may not ask, whatever its role. */
 static const char *const TENANT_LACKS[] = {
-    "lineage",       "dataset_remove", "materialize",  "exports",
-    "exports_drop",  "feed_list",      "feed_forget",  "workers",
-    "workers_set",   "cache",          "cache_drop",   "doctor",
-    "erase_request", "erase_requests", "erase_plan",   "erase_status",
-    "erase_list",    "erase_receipt",  "erase_verify", "erase_key",
-    "webhooks",      "keys_list",      "keys_allow",   "keys_revoke",
-    "keys_rotate",   "audit",          NULL,
+    "lineage",      "dataset_remove", "materialize",   "exports",        "exports_drop",
+    "feed_list",    "feed_forget",    "workers",       "workers_set",    "cache",
+    "cache_drop",   "doctor",         "erase_request", "erase_requests", "erase_plan",
+    "erase_status", "erase_list",     "erase_receipt", "erase_verify",   "erase_key",
+    "webhooks",     "keys_list",      "keys_allow",    "keys_revoke",    "keys_rotate",
+    "tokens_list",  "tokens_add",     "tokens_revoke", "audit",          NULL,
 };
 
 static bool is_among(const char *const *list, const char *topic)
