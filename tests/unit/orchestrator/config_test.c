@@ -51,7 +51,7 @@ static void shipped_pipelines_are_good(void **state)
             WEIR_OK)
             fail_msg("%s", err.text);
         assert_string_equal(config->name, SHIPPED[i].name);
-        assert_in_range(config->evaluation_count, 1, 2);
+        assert_in_range(config->evaluation_count, 1, 3);
         assert_int_equal(orchestrator_config_print(config, &printed, &err), WEIR_OK);
         assert_non_null(strstr(weir_buf_text(&printed), SHIPPED[i].name));
     }
