@@ -387,7 +387,7 @@ function intervals(rows, title, zero) {
         0.06
       ),
       x = scale(range, [left, right]);
-    for (const tick of ticks(range[0], range[1], Math.max(3, (right - left) / 90)))
+    for (const tick of ticks(range[0], range[1], Math.max(4, (right - left) / 90)))
       canvas.append(
         rule(x(tick.at), 0, x(tick.at), bottom, 'grid'),
         label(x(tick.at), bottom + 18, tick.text, 'soft', 'middle')
@@ -515,7 +515,7 @@ function placeNames(canvas, rows, front, x, y, width) {
     const box = ([dx, dy]) => [cx + dx, cy + dy - 11, cx + dx + wide, cy + dy + 3];
     const free = (b) =>
       b[0] >= LEFT && b[2] <= width && !taken.some((t) => b[0] < t[2] && b[2] > t[0] && b[1] < t[3] && b[3] > t[1]);
-    const place = places.find((p) => free(box(p))) || places[0];
+    const place = places.find((p) => free(box(p))) || places[cx + 12 + wide <= width ? 0 : 1];
     taken.push(box(place));
     canvas.append(label(cx + place[0], cy + place[1], row.name, row.chosen ? 'name strong' : 'name'));
   }
