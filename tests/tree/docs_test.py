@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md")),
          *sorted(ROOT.glob("*/README.md"))]
 SYSTEM = {"workers", "prices", "batches", "programs", "credentials", "trainers", "gpus", "quotas", "budgets", "cache", "metrics",
-          "listen", "advertise", "launcher", "slurm", "postgres", "webhooks"}  # sections of a system file
+          "listen", "advertise", "launcher", "slurm", "postgres", "webhooks", "page"}  # sections of a system file
 NOT_THERE = {"every_nth", "scoring_hardest", "format_lines"}  # what a page has its reader write
 STANDS_FOR = {"PYTHON, NET": "/usr/bin/python3, net.py"}
 BYTES = [chr(b) if 33 <= b < 127 or 161 <= b < 173 or b >= 174 else None for b in range(256)]  # as GPT-2 writes them
