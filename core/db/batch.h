@@ -5,7 +5,7 @@
 
 #include "core/db/prepared.h"
 
-/* Sends the statement; what came of it is known later, unless `ret_rows` is not NULL: then what was sent is waited for. */
+/* Sends the statement; what came of it is known later. `ret_rows` not NULL: all that was sent is waited for. */
 enum weir_status weir_db_batch_add(struct weir_db *db, int query,
                                    const struct weir_arguments *arguments,
                                    struct weir_rows **ret_rows,

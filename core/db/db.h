@@ -120,8 +120,8 @@ enum weir_status weir_db_ask(struct weir_db *db, struct weir_asked *asked, size_
                              struct weir_error *err) WEIR_MUST_USE;
 void weir_asked_fini(struct weir_asked *asked, size_t count);
 
-/* A number that grows with each statement of this connection but those that begin with SELECT, and with each transaction
- * that ends: as long as it stays, and nobody else writes, what was read is there. */
+/* A number that grows with each statement of this connection but those that begin with SELECT, and with each end of a
+ * transaction: as long as it stays, and nobody else writes, what was read is there. */
 uint64_t weir_db_changes(const struct weir_db *db);
 
 /* One-off text without parameters: VACUUM, DDL. Not bounded by statement_timeout (outside a transaction) nor by
@@ -137,8 +137,8 @@ enum weir_status weir_db_begin(struct weir_db *db, struct weir_error *err) WEIR_
  * weir_db_commit() at the latest, in the words of the statement that did; then nothing of it is there. */
 enum weir_status weir_db_begin_batch(struct weir_db *db, struct weir_error *err) WEIR_MUST_USE;
 enum weir_status weir_db_commit(struct weir_db *db, struct weir_error *err) WEIR_MUST_USE;
-/* The same of a batch, and what is asked once it is committed, in the same round trip. `rows` is NULL where it could not
- * be answered: that says nothing of the commit. */
+/* The same of a batch, and what is asked once it is committed, in the same round trip. `rows` is NULL where that could
+ * not be answered, which says nothing of the commit. */
 enum weir_status weir_db_commit_and_ask(struct weir_db *db, struct weir_asked *asked, size_t count,
                                         struct weir_error *err) WEIR_MUST_USE;
 void weir_db_rollback(struct weir_db *db);

@@ -163,7 +163,7 @@ static void renew(struct weir_prepared *prepared, const struct weir_arguments *a
     }
 }
 
-/* Whoever looks at what the server is told finds the name that the service gives the statement. */
+/* The name that the service gives it: people find it in what the server is told. */
 static void format_name(const struct weir_db *db, int query, char name[NAME_MAX_BYTES])
 {
     snprintf(name, NAME_MAX_BYTES, "%s/%" PRIu32, db->queries[query].name,

@@ -57,7 +57,7 @@ static size_t show(struct context *context, const struct weir_rows *rows)
     return count;
 }
 
-/* What cannot be read is shown after the next edge. */
+/* Events that cannot be read are shown after the next edge. */
 static void show_newer(struct context *context)
 {
     size_t count = ORCHESTRATOR_EVENTS_AT_ONCE;
@@ -71,10 +71,12 @@ static void show_newer(struct context *context)
     }
 }
 
-/* The first of them have come with the commit. */
+/* The first of them have come with the commit, as other rows have, which stay good: who listens changes nothing. */
 static void show_committed(struct context *context, struct weir_asked *events)
 {
+    uint64_t changes = weir_db_changes(context->db);
     size_t count = events->rows != NULL ? show(context, events->rows) : 0;
+    weir_require(changes == weir_db_changes(context->db));
     weir_asked_fini(events, 1);
     if (count == ORCHESTRATOR_EVENTS_AT_ONCE)
         show_newer(context);
@@ -119,15 +121,15 @@ static enum weir_status commit_with_events(struct context *context, struct weir_
 
 /* Statements of the effect whose rows it does not look at, the commit and the events take one round trip. */
 enum weir_status orchestrator_commit_and_ask(struct context *context,
-                                             orchestrator_effect_fn *effect, void *subject,
-                                             const void *what, struct weir_asked *asked,
-                                             size_t count, struct weir_error *err)
+                                             const struct orchestrator_change *change,
+                                             struct weir_asked *asked, size_t count,
+                                             struct weir_error *err)
 {
     enum weir_status status = weir_db_begin_batch(context->db, err);
     if (status != WEIR_OK)
         return status;
-    if (effect != NULL)
-        status = effect(subject, what, err);
+    if (change->effect != NULL)
+        status = change->effect(change->subject, change->what, err);
     if (status == WEIR_OK && weir_fault("orchestrator.commit"))
         status = weir_fail(err, WEIR_UNAVAILABLE, "fault orchestrator.commit");
     if (status == WEIR_OK)
@@ -139,5 +141,6 @@ enum weir_status orchestrator_commit_and_ask(struct context *context,
 enum weir_status orchestrator_commit(struct context *context, orchestrator_effect_fn *effect,
                                      void *subject, const void *what, struct weir_error *err)
 {
-    return orchestrator_commit_and_ask(context, effect, subject, what, NULL, 0, err);
+    const struct orchestrator_change change = {effect, subject, what};
+    return orchestrator_commit_and_ask(context, &change, NULL, 0, err);
 }

@@ -30,11 +30,16 @@ typedef enum weir_status orchestrator_effect_fn(void *subject, const void *what,
 enum weir_status orchestrator_commit(struct context *context, orchestrator_effect_fn *effect,
                                      void *subject, const void *what,
                                      struct weir_error *err) WEIR_MUST_USE;
-/* The same, and what is asked behind the commit; `rows` is NULL where that could not be answered. */
+/* The same, and the answers to what is asked behind the commit; `rows` is NULL where there is none. */
+struct orchestrator_change {
+    orchestrator_effect_fn *effect;
+    void *subject;
+    const void *what;
+};
 enum weir_status orchestrator_commit_and_ask(struct context *context,
-                                             orchestrator_effect_fn *effect, void *subject,
-                                             const void *what, struct weir_asked *asked,
-                                             size_t count, struct weir_error *err) WEIR_MUST_USE;
+                                             const struct orchestrator_change *change,
+                                             struct weir_asked *asked, size_t count,
+                                             struct weir_error *err) WEIR_MUST_USE;
 
 /* The line of an event, for statements that write many; the caller's to free. `body` is consumed. */
 char *orchestrator_event_line(const char *event, json_t *body) WEIR_MUST_USE;

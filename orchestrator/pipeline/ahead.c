@@ -141,8 +141,9 @@ static enum weir_status commit_fired(struct pipeline *pipeline, const struct fir
     struct weir_asked asked[ROWS];
 
     orchestrator_pipeline_ask_rows(pipeline, asked);
-    enum weir_status status = orchestrator_commit_and_ask(pipeline->context, effect_fired, pipeline,
-                                                          fired, asked, ROWS, err);
+    const struct orchestrator_change change = {effect_fired, pipeline, fired};
+    enum weir_status status =
+        orchestrator_commit_and_ask(pipeline->context, &change, asked, ROWS, err);
     if (status == WEIR_OK)
         orchestrator_pipeline_keep_rows(pipeline, asked);
     return status;

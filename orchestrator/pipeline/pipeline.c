@@ -158,8 +158,9 @@ static enum weir_status take_edge(struct pipeline *pipeline, enum pipeline_event
         return weir_fail(err, WEIR_UNAVAILABLE, "fault pipeline.edge");
     struct weir_asked asked[ROWS];
     orchestrator_pipeline_ask_rows(pipeline, asked);
-    enum weir_status status = orchestrator_commit_and_ask(pipeline->context, write_edge, pipeline,
-                                                          edge, asked, ROWS, err);
+    const struct orchestrator_change change = {write_edge, pipeline, edge};
+    enum weir_status status =
+        orchestrator_commit_and_ask(pipeline->context, &change, asked, ROWS, err);
     if (status == WEIR_OK) {
         orchestrator_pipeline_keep_rows(pipeline, asked);
         (void)fault_at("pipeline.edged", event); /* committed: only death can come between */

@@ -107,8 +107,9 @@ static enum weir_status record_audit(struct run *run, const struct msg_job_is *j
     }
     struct weir_asked asked[RUN_ROWS];
     orchestrator_run_ask_rows(run, asked);
+    const struct orchestrator_change change = {effect_audited, run, job};
     enum weir_status status =
-        orchestrator_commit_and_ask(run->context, effect_audited, run, job, asked, RUN_ROWS, err);
+        orchestrator_commit_and_ask(run->context, &change, asked, RUN_ROWS, err);
     if (status != WEIR_OK)
         return status;
     if (asked[RUN_ROWS - 1].rows != NULL)

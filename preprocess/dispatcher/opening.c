@@ -1,5 +1,5 @@
-/* Opening of jobs: a new one is stored before it is in use, and so is what changes of one that is there. One that is not
- * in memory is taken for new: whether it is, its INSERT says. */
+/* Opening of jobs: a new one is stored before it is in use, and so is what changes of one that is there. One that is
+ * not in memory is taken for new: whether it is, its INSERT says. */
 #include "preprocess/dispatcher/dispatcher.h"
 
 #include "core/base/log.h"
