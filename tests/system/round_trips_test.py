@@ -1,0 +1,97 @@
+"""A trigger whose training does nothing: how often Postgres is waited for until its model is stored. Counted, not timed: each round trip
+is as long as Postgres is far. With `--list`: which statements take them, one after the other."""
+
+import contextlib
+import statistics
+import sys
+
+from round_trips import Passage
+from secrets_test import PASSWORD, Server
+from weirlab import Lab, Run, assert_clean_audits, everyone_may_write, run_tests
+
+TRIGGERS = 6
+WARM_UP = 2  # triggers: until then statements are prepared
+MOST = {"orchestrator": 11, "selector": 6, "preprocess": 6}  # storage only follows its sources meanwhile
+LATE = ("cost_save/", "rank_report/")  # what is stored when there is time
+PIPELINE = """\
+pipeline: {{name: trips, mode: replay}}
+datasets:
+  - name: points
+    source: {{path: {data}, format: csv, include: "*.csv"}}
+    time:   {{from: field, field: ts}}
+    label:  {{field: y}}
+trigger:   {{policy: amount, samples: 1}}
+selection: {{policy: new_data, tail_triggers: 0}}
+training:  {{model: linear, loss: logistic, epochs: 1, seed: 1, start_from: previous, optimizer: {{name: sgd, lr: 0.1}}}}
+preprocess:
+  operators: [{{op: csv_fields, columns: [ts, x, y], fields: [x]}}]
+  batch: {{samples: 16, last: short}}
+"""
+
+
+def write_points(lab):
+    for path in lab.folder.glob("stream/*"):
+        path.unlink()
+    rows = [f"2024-01-01T{i:02d}:00:00Z,{i % 7}.5,{i % 2}\n" for i in range(TRIGGERS)]
+    (lab.folder / "stream/a.csv").write_text("ts,x,y\n" + "".join(rows))
+
+
+@contextlib.contextmanager
+def passed(lab, server):
+    """A system file whose connection leads through a passage, and that."""
+    folder, system = lab.folder / "passage", lab.folder / "system.yaml"
+    folder.mkdir()
+    everyone_may_write(folder)
+    quoted = PASSWORD.replace("'", "\\\\'")
+    system.write_text(f'postgres: {{connection: "host={folder} dbname=postgres user=weir password=\'{quoted}\'"}}\n')
+    passage = Passage(folder, server.folder)
+    try:
+        yield system, passage
+    finally:
+        passage.end()
+
+
+def is_late(trip):
+    return all(name.startswith(LATE) for name in trip.statements if name not in ("BEGIN", "COMMIT"))
+
+
+def between_models(trips):
+    """What was waited for from one stored model to the next."""
+    found = [[]]
+    for trip in sorted(trips, key=lambda trip: trip.sent_s):
+        if trip.service in MOST and not is_late(trip):
+            found[-1].append(trip)
+        if any(name.startswith("trigger_stored/") for name in trip.statements):
+            found.append([])
+    return found[WARM_UP:-1]
+
+
+def told(trips):
+    return "\n".join(f"{number:3} {trip.service:13}{' + '.join(trip.statements)}" for number, trip in enumerate(trips, 1))
+
+
+def run_through():
+    server, lab = Server(), Lab(samples=1, pipeline=PIPELINE)
+    try:
+        write_points(lab)
+        with passed(lab, server) as (system, passage):
+            run = Run(lab.pipeline, lab.data_dir, system).finish()
+        assert_clean_audits(run.events)
+        assert len(run.of("model_stored")) == TRIGGERS
+        return between_models(passage.trips)
+    finally:
+        server.remove()
+        lab.remove()
+
+
+def test_a_trigger_waits_for_few_round_trips():
+    triggers = run_through()
+    found = {of: statistics.median(sum(trip.service == of for trip in trips) for trips in triggers) for of in MOST}
+    assert all(found[of] <= most for of, most in MOST.items()), f"{found}, expected at most {MOST}\n{told(triggers[-1])}"
+
+
+if __name__ == "__main__":
+    if "--list" in sys.argv:
+        print(told(run_through()[-1]))
+    else:
+        run_tests(globals())
