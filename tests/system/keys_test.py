@@ -4,6 +4,7 @@ has ordered what is in a log that cannot be rewritten unseen."""
 import json
 import re
 import stat
+import subprocess
 from contextlib import contextmanager
 
 from weirlab import DEADLINE_S, PIPELINE, Lab, await_that, binaries, child, faulty, free_ports, kill, query, run_tests, serve
@@ -58,6 +59,15 @@ class Elsewhere(Lab):
         return child.run([binaries() / "weir", "--key", self.pass_of(name), *words], capture_output=True, text=True,
                          timeout=DEADLINE_S)
 
+    def begin(self, name, *words, **options):
+        return child.start([binaries() / "weir", "--key", self.pass_of(name), *words], stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, text=True, **options)
+
+    def end(self, server):
+        server.terminate()
+        server.communicate(timeout=DEADLINE_S)
+        self.remove()
+
     def told(self, name, *words):
         done = self.by(name, *words, "--json")
         assert done.returncode == 0, done.stderr
@@ -86,9 +96,7 @@ def elsewhere():
     try:
         yield lab
     finally:
-        server.terminate()
-        server.communicate(timeout=DEADLINE_S)
-        lab.remove()
+        lab.end(server)
 
 
 def test_a_key_is_let_in_until_it_is_revoked_and_a_service_that_was_killed_hears_of_it_again():
@@ -212,6 +220,50 @@ def test_a_log_that_was_rewritten_is_found_out():
             query(lab, "TRUNCATE orchestrator.audit; INSERT INTO orchestrator.audit SELECT * FROM orchestrator.kept")
         assert lab.verified(0)["hash"] == whole["hash"]
         query(lab, "DROP TABLE orchestrator.kept")
+
+
+def test_what_is_submitted_while_the_platform_is_killed_is_there_once():
+    lab = Elsewhere()
+    rows = lab.folder / "rows.yaml"
+    rows.write_text(PUSHED)
+    server = lab.serve()
+    lab.new("operator", "rosa")
+    server.kill()
+    server.wait()
+    with faulty("orchestrator.commit=!2"):  # the first is of the audit log
+        dying = lab.serve()
+    submitting = lab.begin("rosa", "submit", rows)
+    dying.communicate(timeout=DEADLINE_S)
+    assert dying.returncode < 0
+    server = lab.serve()
+    _, complaint = submitting.communicate(timeout=DEADLINE_S)
+    assert submitting.returncode == 0, complaint
+    assert [p["pipeline"] for p in lab.told("rosa", "status")["pipelines"]] == ["rows"]
+    lab.end(server)
+
+
+def test_what_is_pushed_while_the_platform_is_killed_is_there_once():
+    def live():
+        return sum(d["live"] for d in lab.told("rosa", "datasets")["datasets"] if d["dataset"] == "rows")
+
+    lab, half = Elsewhere(), 20000
+    (lab.folder / "rows.yaml").write_text(PUSHED)
+    server = lab.serve()
+    lab.new("operator", "rosa")
+    lab.told("rosa", "submit", lab.folder / "rows.yaml")
+    await_that(lambda: any(d["dataset"] == "rows" for d in lab.told("rosa", "datasets")["datasets"]))
+    lines = [f"{1009843200 + i},{i % 2},note\n" for i in range(2 * half)]
+    pushing = lab.begin("rosa", "push", "rows", "--json", stdin=subprocess.PIPE)
+    pushing.stdin.write("ts,y,note\n" + "".join(lines[:half]))
+    pushing.stdin.flush()
+    await_that(lambda: live() > 0)
+    server.kill()
+    server.wait()
+    server = lab.serve()
+    told, complaint = pushing.communicate("".join(lines[half:]), timeout=DEADLINE_S)
+    assert pushing.returncode == 0, complaint
+    assert json.loads(told)["samples"] == live() == 2 * half, (told, live())
+    lab.end(server)
 
 
 def test_a_platform_that_is_killed_at_a_change_of_keys_has_made_it_or_has_not():
