@@ -97,6 +97,9 @@ class Passage:
         os.chmod(path, 0o777)
         self.is_up.set()
         self.loop.run_forever()
+        for task in asyncio.all_tasks(self.loop):
+            task.cancel()
+        self.loop.run_until_complete(asyncio.sleep(0))
 
     async def _serve(self, reader, writer):
         there, back = await asyncio.open_unix_connection(f"{self.server}/.s.PGSQL.5432")
