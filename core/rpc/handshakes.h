@@ -1,4 +1,5 @@
-/* Handshakes of a socket that failed, and whether a peer has its server, as ZeroMQ tells of them. For core/rpc alone. */
+/* Handshakes of a socket that failed, and whether a peer has its server, as ZeroMQ tells of them. For core/rpc
+ * alone. */
 #ifndef WEIR_RPC_HANDSHAKES_H
 #define WEIR_RPC_HANDSHAKES_H
 

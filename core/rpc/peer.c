@@ -393,7 +393,7 @@ static void on_failed_handshake(void *owner, uint32_t value)
     set_timer(peer, peer->is_denied ? 0 : peer->knock_ms); /* calls end outside of this */
 }
 
-/* What was sent and not answered may be lost with the connection: each call is sent once more. */
+/* Requests that were sent and not answered may be lost with the connection: each is sent once more. */
 static void on_reached(void *owner, bool is_reached)
 {
     struct weir_rpc_peer *peer = owner;

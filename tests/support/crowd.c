@@ -257,7 +257,7 @@ static void take_all(struct crowd *crowd, void *socket)
 
 /* ---- dialing ---- */
 
-/* Who has a key has no other name: nobody takes the route of another one. */
+/* A member with a key has no other name: nobody takes the route of another one. */
 static void prove(void *socket, const char *address, const struct weir_pair *pair)
 {
     uint8_t identity[IDENTITY_BYTES];

@@ -582,78 +582,6 @@ static void a_message_that_was_changed_on_its_way_ends_the_connection(void **sta
 
 /* ---- beside others ---- */
 
-/* ---- a server that is away ---- */
-
-static int64_t now_of_test(void *owner)
-{
-    return *(const int64_t *)owner;
-}
-
-/* A bound socket of ZeroMQ's own, in a context without a gate; "*" for a port: any. */
-static void *serve_bare(void *context, const struct weir_pair *pair, const char *endpoint,
-                        char *ret_endpoint, size_t size)
-{
-    static const int NOW = 0, YES = 1;
-    void *socket = zmq_socket(context, ZMQ_ROUTER);
-    assert_int_equal(zmq_setsockopt(socket, ZMQ_LINGER, &NOW, sizeof(NOW)), 0);
-    assert_int_equal(zmq_setsockopt(socket, ZMQ_CURVE_SERVER, &YES, sizeof(YES)), 0);
-    assert_int_equal(zmq_setsockopt(socket, ZMQ_CURVE_SECRETKEY, pair->secret, 41), 0);
-    assert_int_equal(zmq_bind(socket, endpoint), 0);
-    assert_int_equal(zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, ret_endpoint, &size), 0);
-    return socket;
-}
-
-/* Returns the type of the next message. */
-static enum weir_message take_bare(struct lab *lab, void *socket)
-{
-    struct weir_envelope envelope;
-    uint8_t name[WEIR_ROUTE_MAX], first[WEIR_ENVELOPE_BYTES], header[256];
-    while (zmq_recv(socket, name, sizeof(name), ZMQ_DONTWAIT) < 0)
-        weir_loop_step(lab->loop, 1);
-    assert_int_equal(zmq_recv(socket, first, sizeof(first), 0), sizeof(first));
-    assert_true(zmq_recv(socket, header, sizeof(header), 0) >= 0);
-    assert_int_equal(weir_envelope_unpack(weir_bytes(first, sizeof(first)), &envelope, NULL),
-                     WEIR_OK);
-    return (enum weir_message)envelope.type;
-}
-
-static void a_request_waits_once_for_a_server_that_is_away(void **state)
-{
-    enum { COPIES = 100 };
-    struct lab *lab = *state;
-    const struct msg_credit credit = {.session = 1};
-    int64_t now_ms = weir_loop_clock_ms(lab->loop);
-    char endpoint[64], again[64];
-    void *context = zmq_ctx_new();
-    weir_loop_use_clock(lab->loop, now_of_test, &now_ms);
-    void *socket = serve_bare(context, &lab->own, "tcp://127.0.0.1:*", endpoint, sizeof(endpoint));
-    WEIR_AUTO_FREE char *address = weir_format("%s#%s", endpoint, lab->own.public);
-    assert_int_equal(
-        weir_rpc_connect_as(lab->loop, address, &lab->pair[ANNA], NULL, NULL, &lab->peer, NULL),
-        WEIR_OK);
-    weir_rpc_send(lab->peer, MSG_credit, &credit);
-    assert_int_equal(take_bare(lab, socket), MSG_credit);
-    zmq_close(socket);
-    zmq_ctx_term(context);
-    weir_rpc_call(lab->peer, MSG_health, NULL, INT32_MAX, on_done, lab);
-    for (int i = 0; i < COPIES; i++) {
-        now_ms += WEIR_RPC_RESEND_MS;
-        weir_loop_step(lab->loop, 1);
-    }
-    context = zmq_ctx_new();
-    socket = serve_bare(context, &lab->own, endpoint, again, sizeof(again));
-    assert_int_equal(take_bare(lab, socket), MSG_health);
-    weir_rpc_send(lab->peer, MSG_credit, &credit);
-    int copies = 1;
-    while (take_bare(lab, socket) != MSG_credit)
-        copies++;
-    print_message("%d copies\n", copies);
-    assert_true(copies < 10); /* one for each time that the connection was lost */
-    zmq_close(socket);
-    zmq_ctx_term(context);
-    weir_loop_use_clock(lab->loop, NULL, NULL);
-}
-
 static void a_socket_of_this_host_is_as_it_was(void **state)
 {
     struct lab *lab = *state;
@@ -731,7 +659,6 @@ int main(void)
         KEYED(a_message_that_is_said_twice_is_heard_once_and_ends_the_connection),
         KEYED(messages_out_of_order_are_not_heard_and_end_the_connection),
         KEYED(a_message_that_was_changed_on_its_way_ends_the_connection),
-        KEYED(a_request_waits_once_for_a_server_that_is_away),
         KEYED(a_socket_of_this_host_is_as_it_was),
         KEYED(an_address_names_the_host_that_is_advertised),
         KEYED(a_second_server_with_keys_in_one_loop_is_refused),
