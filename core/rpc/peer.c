@@ -401,14 +401,13 @@ static void on_reached(void *owner, bool is_reached)
     peer->outage += !is_reached;
 }
 
-static enum weir_status connect_socket(struct weir_rpc_peer *peer, void **ret_socket,
-                                       struct weir_error *err)
+static struct weir_socket_plan plan_of(const struct weir_rpc_peer *peer)
 {
-    const struct weir_socket_plan plan = {WEIR_SOCKET_PEER, peer->address,
-                                          peer->is_keyed ? &peer->pair : NULL};
-    return weir_socket_open(peer->loop, &plan, ret_socket, err);
+    return (struct weir_socket_plan){WEIR_SOCKET_PEER, peer->address,
+                                     peer->is_keyed ? &peer->pair : NULL};
 }
 
+/* Before it is connected: the key may be turned away at once. */
 static void watch(struct weir_rpc_peer *peer)
 {
     const struct weir_handshakes_listener listener = {WEIR_HANDSHAKES_JUDGED, on_failed_handshake,
@@ -425,7 +424,7 @@ enum weir_status weir_rpc_connect_under(const struct weir_rpc_connection *to)
 {
     const struct weir_socket_plan plan = {WEIR_SOCKET_PEER, to->address, to->pair};
     void *socket = NULL;
-    enum weir_status status = weir_socket_open(to->loop, &plan, &socket, to->err);
+    enum weir_status status = weir_socket_new(to->loop, &plan, &socket, to->err);
     if (status != WEIR_OK)
         return status;
     struct weir_rpc_peer *peer = weir_calloc(1, sizeof(*peer));
@@ -443,6 +442,11 @@ enum weir_status weir_rpc_connect_under(const struct weir_rpc_connection *to)
     peer->timer_ms = peer->knock_ms = INT64_MAX;
     weir_parts_init(&peer->parts, weir_socket_bytes_max(&plan));
     watch(peer);
+    status = weir_socket_begin(socket, &plan, to->err);
+    if (status != WEIR_OK) {
+        free_peer(peer);
+        return status;
+    }
     *to->ret_peer = peer;
     return WEIR_OK;
 }
@@ -473,13 +477,15 @@ void weir_rpc_peer_close(struct weir_rpc_peer *peer)
 
 static void renew(struct weir_rpc_peer *peer)
 {
+    const struct weir_socket_plan plan = plan_of(peer);
     void *socket = NULL;
     peer->knock_ms = INT64_MAX;
-    if (peer->closed || connect_socket(peer, &socket, NULL) != WEIR_OK)
+    if (peer->closed || weir_socket_new(peer->loop, &plan, &socket, NULL) != WEIR_OK)
         return; /* no descriptor is left: what there is goes on */
     disconnect(peer);
     peer->socket = socket;
     watch(peer);
+    weir_ignore(weir_socket_begin(socket, &plan, NULL)); /* as it was connected before */
     int64_t now = weir_loop_clock_ms(peer->loop);
     for (size_t i = 0; i < peer->calls.count; i++)
         peer->calls.at[i]->send_ms = now;

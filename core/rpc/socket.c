@@ -215,8 +215,8 @@ static enum weir_status set_keys(void *socket, const struct weir_socket_plan *pl
                : weir_keys_connect(socket, plan->address, plan->pair, err);
 }
 
-enum weir_status weir_socket_open(struct weir_loop *loop, const struct weir_socket_plan *plan,
-                                  void **ret_socket, struct weir_error *err)
+enum weir_status weir_socket_new(struct weir_loop *loop, const struct weir_socket_plan *plan,
+                                 void **ret_socket, struct weir_error *err)
 {
     bool server = plan->kind == WEIR_SOCKET_SERVER;
     WEIR_AUTO_FREE char *endpoint = weir_keys_endpoint(plan->address);
@@ -228,9 +228,30 @@ enum weir_status weir_socket_open(struct weir_loop *loop, const struct weir_sock
     enum weir_status status = check_endpoint(plan, endpoint, err);
     if (status == WEIR_OK && weir_keys_are_needed(endpoint))
         status = set_keys(socket, plan, err);
-    if (status == WEIR_OK)
-        status =
-            server ? bind_socket(socket, endpoint, err) : connect_socket(socket, endpoint, err);
+    if (status != WEIR_OK) {
+        weir_socket_close(socket, NULL);
+        return status;
+    }
+    *ret_socket = socket;
+    return WEIR_OK;
+}
+
+enum weir_status weir_socket_begin(void *socket, const struct weir_socket_plan *plan,
+                                   struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *endpoint = weir_keys_endpoint(plan->address);
+    return plan->kind == WEIR_SOCKET_SERVER ? bind_socket(socket, endpoint, err)
+                                            : connect_socket(socket, endpoint, err);
+}
+
+enum weir_status weir_socket_open(struct weir_loop *loop, const struct weir_socket_plan *plan,
+                                  void **ret_socket, struct weir_error *err)
+{
+    void *socket = NULL;
+    enum weir_status status = weir_socket_new(loop, plan, &socket, err);
+    if (status != WEIR_OK)
+        return status;
+    status = weir_socket_begin(socket, plan, err);
     if (status != WEIR_OK) {
         weir_socket_close(socket, NULL);
         return status;

@@ -23,7 +23,13 @@ struct weir_socket_plan {
 
 /* Largest message that such a socket takes, all its frames together. */
 size_t weir_socket_bytes_max(const struct weir_socket_plan *plan);
-/* IO: "socket /run/x.sock is in use by another process …", or what the system says. */
+/* A socket with all its bounds and keys that is neither bound nor connected yet: who watches it now misses nothing. */
+enum weir_status weir_socket_new(struct weir_loop *loop, const struct weir_socket_plan *plan,
+                                 void **ret_socket, struct weir_error *err) WEIR_MUST_USE;
+/* Binds or connects it. IO: "socket /run/x.sock is in use by another process …", or what the system says. */
+enum weir_status weir_socket_begin(void *socket, const struct weir_socket_plan *plan,
+                                   struct weir_error *err) WEIR_MUST_USE;
+/* Both. */
 enum weir_status weir_socket_open(struct weir_loop *loop, const struct weir_socket_plan *plan,
                                   void **ret_socket, struct weir_error *err) WEIR_MUST_USE;
 /* Lets sent messages leave for so long after closing: destroying the context waits for them. */
