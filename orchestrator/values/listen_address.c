@@ -13,8 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
 
-enum { SHOWN_MAX = 100 };
+enum { SHOWN_MAX = 100, TRIES_MAX = 100, TRY_NS = 20000000 };
 
 /* In the order of their ports. */
 static const char *const SERVICES[] = {"orchestrator", "storage", "selector", "dispatcher"};
@@ -86,27 +88,46 @@ char *orchestrator_listen_address_of(const struct listen_address *address, const
     return weir_format("tcp://%s:%u", address->host, address->port + weir_service_port(service));
 }
 
-static enum weir_status try_port(const struct listen_address *address, const char *service,
-                                 struct weir_error *err)
+/* Returns 0, or what the system says. */
+static int bind_there(const struct listen_address *address, uint16_t port)
 {
-    uint16_t port = (uint16_t)(address->port + weir_service_port(service));
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(port)};
     WEIR_AUTO_FD int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     int yes = 1; /* as ZeroMQ binds: connections of an earlier life may still be closing */
     (void)inet_pton(AF_INET, address->host, &at.sin_addr);
-    if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) == 0 &&
-        bind(fd, (const struct sockaddr *)&at, sizeof(at)) == 0)
+    bool is_bound = fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) == 0 &&
+                    bind(fd, (const struct sockaddr *)&at, sizeof(at)) == 0;
+    return is_bound ? 0 : errno;
+}
+
+/* Services of a platform that was killed end a moment after it, and their ports with them. */
+static int bind_soon(const struct listen_address *address, uint16_t port)
+{
+    int why = bind_there(address, port);
+    for (int i = 0; i < TRIES_MAX && why == EADDRINUSE; i++) {
+        nanosleep(&(struct timespec){.tv_nsec = TRY_NS}, NULL);
+        why = bind_there(address, port);
+    }
+    return why;
+}
+
+static enum weir_status try_port(const struct listen_address *address, const char *service,
+                                 struct weir_error *err)
+{
+    uint16_t port = (uint16_t)(address->port + weir_service_port(service));
+    int why = bind_soon(address, port);
+    if (why == 0)
         return WEIR_OK;
-    if (errno == EADDRNOTAVAIL)
+    if (why == EADDRNOTAVAIL)
         return weir_fail(err, WEIR_IO, "listen: %s is no address of this host", address->host);
-    if (errno == EADDRINUSE)
+    if (why == EADDRINUSE)
         return weir_fail(err, WEIR_IO,
                          "listen: port %u of %s, of %s, is in use by another process: expected "
                          "ports %u to %zu to be free",
                          port, address->host, service, address->port,
                          address->port + WEIR_COUNT(SERVICES) - 1);
     return weir_fail(err, WEIR_IO, "listen: port %u of %s, of %s: %s", port, address->host, service,
-                     strerror(errno));
+                     strerror(why));
 }
 
 enum weir_status orchestrator_listen_address_try(const struct listen_address *address,

@@ -23,7 +23,8 @@ enum weir_status orchestrator_listen_address_read(const char *text, const char *
 /* "tcp://ADDRESS:PORT" of a service, in caller's memory. Pure. */
 char *orchestrator_listen_address_of(const struct listen_address *address,
                                      const char *service) WEIR_MUST_USE;
-/* Tries whether the services could listen there now. IO: a port is taken, or ADDRESS is none of this host. */
+/* Tries whether the services can listen there, now or within two seconds. IO: a port is taken, or ADDRESS is none of
+ * this host. */
 enum weir_status orchestrator_listen_address_try(const struct listen_address *address,
                                                  struct weir_error *err) WEIR_MUST_USE;
 
