@@ -66,7 +66,7 @@ static enum weir_status read_rows(struct pipeline *pipeline, struct weir_error *
         pipeline->committed = (struct pipeline_rows){0};
         return WEIR_OK;
     }
-    orchestrator_pipeline_rows_fini(&pipeline->committed); /* nobody's words stay behind in old ones */
+    orchestrator_pipeline_rows_fini(&pipeline->committed); /* old ones may hold erased words */
     orchestrator_pipeline_ask_rows(pipeline, asked);
     enum weir_status status = weir_db_ask(pipeline->context->db, asked, ROWS, err);
     if (status == WEIR_OK)
