@@ -3,29 +3,9 @@
 
 #include "cli/arguments.h"
 #include "cli/platform.h"
-#include "core/base/bytes.h"
-#include "core/base/rng.h"
+#include "core/service/token.h"
 
 #include <sodium.h>
-#include <string.h>
-
-enum { TOKEN_BYTES = 32, TOKEN_TEXT = 2 * TOKEN_BYTES };
-
-/* BLAKE2b-256 of a text, in hexadecimal digits. */
-static void hash_of(const char *text, char ret_hash[TOKEN_TEXT + 1])
-{
-    uint8_t hash[TOKEN_BYTES];
-    (void)crypto_generichash(hash, sizeof(hash), (const uint8_t *)text, strlen(text), NULL, 0);
-    weir_hex(hash, sizeof(hash), ret_hash);
-}
-
-static void draw(char ret_token[TOKEN_TEXT + 1])
-{
-    uint8_t bytes[TOKEN_BYTES];
-    weir_random_bytes(bytes, sizeof(bytes));
-    weir_hex(bytes, sizeof(bytes), ret_token);
-    sodium_memzero(bytes, sizeof(bytes));
-}
 
 static enum weir_status order(const struct cli_call *call, const char *hash, json_t **ret_answer,
                               struct weir_error *err)
@@ -47,9 +27,9 @@ static enum weir_status order(const struct cli_call *call, const char *hash, jso
 enum weir_status cli_answer_tokens_new(const struct cli_call *call, json_t **ret_answer,
                                        struct weir_error *err)
 {
-    char token[TOKEN_TEXT + 1], hash[TOKEN_TEXT + 1];
-    draw(token);
-    hash_of(token, hash);
+    char token[WEIR_TOKEN_TEXT + 1], hash[WEIR_TOKEN_TEXT + 1];
+    weir_token_draw(token);
+    weir_token_hash(token, hash);
     enum weir_status status = order(call, hash, ret_answer, err);
     if (status == WEIR_OK)
         json_object_set_new(*ret_answer, "token", json_string(token));

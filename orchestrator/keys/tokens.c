@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/rpc/keyring.h"
+#include "core/service/token.h"
 #include "orchestrator/values/name.h"
 
 #include <sodium.h>
@@ -11,12 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HASH_BYTES = 32 };
-
 struct token {
     int64_t number;
     char name[WEIR_KEYRING_WORD_MAX + 1];
-    char hash[TOKEN_TEXT + 1];
+    char hash[WEIR_TOKEN_TEXT + 1];
 };
 
 struct tokens {
@@ -64,7 +63,7 @@ static struct token *named(struct tokens *tokens, const char *name)
 
 static bool is_hash(const char *text)
 {
-    return strlen(text) == TOKEN_TEXT && strspn(text, "0123456789abcdef") == TOKEN_TEXT;
+    return strlen(text) == WEIR_TOKEN_TEXT && strspn(text, "0123456789abcdef") == WEIR_TOKEN_TEXT;
 }
 
 static enum weir_status check(const struct tokens *tokens, const char *name, const char *hash,
@@ -77,7 +76,7 @@ static enum weir_status check(const struct tokens *tokens, const char *name, con
                          WEIR_KEYRING_WORD_MAX, name);
     if (!is_hash(hash))
         return weir_fail(err, WEIR_INVALID, "tokens: expected a hash of %d hexadecimal digits",
-                         TOKEN_TEXT);
+                         WEIR_TOKEN_TEXT);
     if (tokens->count == TOKENS_MAX)
         return weir_fail(err, WEIR_LIMIT,
                          "tokens: there are %d already, which is the most: weir tokens revoke NAME",
@@ -122,13 +121,11 @@ enum weir_status orchestrator_tokens_revoke(struct tokens *tokens, const char *n
 
 int64_t orchestrator_tokens_find(const struct tokens *tokens, const char *text)
 {
-    uint8_t hash[HASH_BYTES];
-    char digits[TOKEN_TEXT + 1];
+    char hash[WEIR_TOKEN_TEXT + 1];
     int64_t found = 0;
-    (void)crypto_generichash(hash, sizeof(hash), (const uint8_t *)text, strlen(text), NULL, 0);
-    weir_hex(hash, sizeof(hash), digits);
+    weir_token_hash(text, hash);
     for (size_t i = 0; i < tokens->count; i++)
-        if (sodium_memcmp(digits, tokens->at[i].hash, TOKEN_TEXT) == 0)
+        if (sodium_memcmp(hash, tokens->at[i].hash, WEIR_TOKEN_TEXT) == 0)
             found = tokens->at[i].number;
     return found;
 }

@@ -5,7 +5,7 @@
 
 #include "orchestrator/context/context.h"
 
-enum { TOKENS_MAX = 100, TOKEN_TEXT = 64 /* hexadecimal digits, of a token and of its hash */ };
+enum { TOKENS_MAX = 100 };
 
 struct tokens;
 
