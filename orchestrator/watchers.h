@@ -12,7 +12,7 @@ struct watchers {
     struct live *live;       /* NULL: there is no page */
 };
 
-/* Where they look, and who this is. */
+/* Addresses that they look at, and the version that they are told. */
 struct watchers_options {
     const char *metrics;    /* address of /metrics; NULL: there is none */
     struct page_place page; /* of the live page */

@@ -23,7 +23,7 @@ const label = (x, y, text, kind, anchor) =>
   draw('text', { x: x, y: y, class: kind || '', 'text-anchor': anchor || 'start' }, text);
 const rule = (x1, y1, x2, y2, kind) => draw('line', { x1: x1, y1: y1, x2: x2, y2: y2, class: kind });
 
-/* What a reader with a keyboard or a screen reader reaches: the mark, and its text. */
+/* A mark with its text, in reach of a keyboard and of a screen reader. */
 function mark(node, text) {
   return put(node, { tabindex: 0, role: 'img', 'aria-label': text }, draw('title', {}, text));
 }

@@ -210,7 +210,7 @@ function livePipelineSection(name) {
 
 const REACHED = 'a, select, summary, [tabindex]';
 
-/* What somebody has opened, chosen and focused in a section, put into its successor. */
+/* Opens, chooses and focuses in a section what was so in the one before it. */
 function takeOver(before, after) {
   const old = [...before.querySelectorAll(REACHED)], now = [...after.querySelectorAll(REACHED)];
   const choice = before.querySelector('select'), next = after.querySelector('select');

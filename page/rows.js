@@ -69,7 +69,7 @@ function csvOf(columns, rows) {
 
 /* ---- what was measured ---- */
 
-/* What a pipeline's models were measured by, each once. */
+/* Evaluations and metrics of a pipeline's models, each pair once. */
 function choicesOf(matrix) {
   const found = matrix.filter((r) => r.slice === null).map((r) => ({ evaluation: r.evaluation, metric: r.metric }));
   return [...new Map(found.map((c) => [c.evaluation + ' ' + c.metric, c])).values()];

@@ -1,4 +1,4 @@
-/* What a page shows of its numbers, and in which order: show(numbers). */
+/* The sections of a page, in their order: show(numbers). */
 
 const number = (title, key, show) => ({ title: title, key: key, number: true, show: show });
 const words = (title, key, show) => ({ title: title, key: key, show: show });
@@ -234,7 +234,7 @@ function pipelineSection(pipeline) {
 
 /* ---- a comparison ---- */
 
-/* What the figures of a comparison share. */
+/* The facts that all figures of a comparison share. */
 function judged(comparison) {
   const cells = list(comparison.cells);
   const judge = comparison.judge || {};
@@ -337,30 +337,34 @@ function windowFigures(all, known) {
   const say = (p) => `${p.policy}, ${day(p.from)} to ${day(p.until)}: ${all.metric} ${quality(p.value)}`;
   const point = (p) => Object.assign({ text: say(p) }, p);
   const cell = (p) => ({ column: indexOf(windows, p), value: p.value, text: say(p) });
-  const overTime = () =>
+  const shown = (view, title, caption, paint) =>
     figure({
-      view: 'lines',
-      title: all.metric + ' of the model in use, over data time',
-      name: all.file + '-lines',
+      view: view,
+      title: title,
+      name: `${all.file}-${view}`,
       columns: columns,
       rows: rows,
-      caption: 'Mean over the seeds of a policy; each window with the newest model whose data end before it.',
-      paint: timeLines(
+      caption: 'Mean over the seeds of a policy; ' + caption,
+      paint: paint
+    });
+  const overTime = () =>
+    shown(
+      'lines',
+      all.metric + ' of the model in use, over data time',
+      'each window with the newest model whose data end before it.',
+      timeLines(
         lines.map((l) => ({ name: l.name, points: l.points.map(point) })),
         [],
         all.metric
       )
-    });
+    );
   const byWindow = () =>
-    figure({
-      view: 'windows',
-      title: all.metric + ' of each policy in each window',
-      name: all.file + '-windows',
-      columns: columns,
-      rows: rows,
-      caption: 'Mean over the seeds; a stronger tint is a larger number.',
-      paint: heatMap({ columns: windows, rows: lines.map((l) => ({ name: l.name, cells: l.points.map(cell) })) })
-    });
+    shown(
+      'windows',
+      all.metric + ' of each policy in each window',
+      'a stronger tint is a larger number.',
+      heatMap({ columns: windows, rows: lines.map((l) => ({ name: l.name, cells: l.points.map(cell) })) })
+    );
   return lines.length ? [...(lines.length <= LINES ? [overTime()] : []), byWindow()] : [];
 }
 

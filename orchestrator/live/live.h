@@ -16,7 +16,7 @@ enum weir_status orchestrator_live_open(struct weir_loop *loop, const struct pag
                                         struct weir_error *err) WEIR_MUST_USE;
 /* NULL is fine. */
 void orchestrator_live_close(struct live *live);
-/* Where it is, with the port that is really listened at: "http://127.0.0.1:9470/". */
+/* Its URL, with the port that is really listened at: "http://127.0.0.1:9470/". */
 const char *orchestrator_live_address(const struct live *live);
 
 /* The topics answer from now on. */

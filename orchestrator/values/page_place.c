@@ -1,4 +1,4 @@
-/* Where a page can be: see page_place.h. */
+/* Checks of a page's place: see page_place.h. */
 #include "orchestrator/values/page_place.h"
 
 #include <stddef.h>
