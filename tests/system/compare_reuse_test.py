@@ -4,7 +4,7 @@ import json
 import random
 import subprocess
 
-from weirlab import DEADLINE_S, Lab, await_that, served, with_trainer
+from weirlab import DEADLINE_S, HeldTrainers, Lab, served
 
 ROWS, FIRST, CLASSES = 1200, 1000, 1100
 PIPELINE = """\
@@ -35,13 +35,6 @@ axes:
 at_once: 2
 judge: {evaluation: days, metric: accuracy}
 """
-# Both trainers are there before one of them takes a batch.
-TRAINER = """\
-#!/bin/sh
-echo $$ >> {folder}/began
-while [ ! -e {folder}/go ]; do sleep 0.02; done
-exec {real} "$@"
-"""
 
 
 def write_rows(folder):
@@ -54,16 +47,13 @@ def write_rows(folder):
 
 
 def compare(lab):
-    folder = with_trainer(lab, TRAINER)
-    (folder / "began").touch()
-    (folder / "began").chmod(0o666)
+    held = HeldTrainers(lab)
     grid, system = lab.folder / "grid.yaml", lab.folder / "system.yaml"
     grid.write_text(GRID)
     system.write_text("trainers: 2\nworkers: 2\n")
     with served(lab, "--system", system):
         command = lab.begin("compare", str(grid), "--json", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        await_that(lambda: len((folder / "began").read_text().split()) >= 2)
-        (folder / "go").touch()
+        held.let_go(2)
         out, complaints = command.communicate(timeout=DEADLINE_S)
     assert command.returncode == 0, complaints
     return json.loads(out)

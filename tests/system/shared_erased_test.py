@@ -7,7 +7,7 @@ import struct
 import sys
 
 from memory_test import SERVICES, places_in_memory
-from weirlab import SKIPPED, Lab, await_that, served, victims, with_trainer
+from weirlab import SKIPPED, HeldTrainers, Lab, await_that, served, victims
 
 JOBS, ROWS, EVERY, EPOCHS, COLUMNS, BATCH, ERASED = 8, 4000, 4000, 5000, 300, 1024, 40
 CANARY = [3145727.5, -1376257.25, 2031617.75, -4849665.5]  # numbers that nobody else has
@@ -30,13 +30,6 @@ preprocess:
   plan: {{share: auto, cache: {{after: clamp}}}}
 training:  {{model: linear, loss: logistic, epochs: {epochs}, seed: 1}}
 deletion:  {{policy: keep}}
-"""
-# All trainers are there before the first of them takes a batch.
-TRAINER = """\
-#!/bin/sh
-echo $$ >> {folder}/began
-while [ ! -e {folder}/go ]; do sleep 0.02; done
-exec {real} "$@"
 """
 
 
@@ -79,16 +72,13 @@ def main():
     fields = ", ".join(f"x{i}" for i in range(COLUMNS))
     lab = Lab(samples=1, every=EVERY, epochs=EPOCHS, pipeline=PIPELINE.replace("FIELDS", fields).replace("BATCH", str(BATCH)))
     write_rows(lab.folder / "stream")
-    folder = with_trainer(lab, TRAINER)
-    (folder / "began").touch()
-    (folder / "began").chmod(0o666)
+    held = HeldTrainers(lab)
     system = lab.folder / "system.yaml"
     system.write_text(f"trainers: {JOBS}\nworkers: 2\n")
     numbers = struct.pack("<4f", *CANARY)
     with served(lab, "--system", str(system)):
         submit_all(lab)
-        await_that(lambda: len((folder / "began").read_text().split()) == JOBS)
-        (folder / "go").touch()
+        held.let_go(JOBS)
         await_that(lambda: are_at_work(lab))
         await_that(lambda: segments_of(lab))
         share = json.loads(lab.weir("plan", "job0", "--json"))["share"]

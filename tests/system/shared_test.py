@@ -5,7 +5,7 @@ import json
 import random
 import subprocess
 
-from weirlab import DEADLINE_S, Lab, assert_clean_audits, await_that, outcome, served, with_trainer
+from weirlab import DEADLINE_S, HeldTrainers, Lab, assert_clean_audits, outcome, served
 
 ROWS, EVERY, EPOCHS, CLASSES = 2000, 1000, 20, 1100
 PIPELINE = """\
@@ -25,13 +25,6 @@ preprocess:
   batch: {{samples: 256}}      # of 1.1 MB: those of several runs are mapped, not copied
   plan: PLAN
 training: {{model: linear, loss: logistic, epochs: {epochs}, seed: 1, digests: true}}
-"""
-# All trainers are there before the first of them takes a batch.
-TRAINER = """\
-#!/bin/sh
-echo $$ >> {folder}/began
-while [ ! -e {folder}/go ]; do sleep 0.02; done
-exec {real} "$@"
 """
 SHARING = {"one": "{share: auto}", "other": "{}", "alone": "{share: none}"}
 
@@ -70,15 +63,12 @@ def shared(events):
 def main():
     lab = Lab(samples=1, every=EVERY, epochs=EPOCHS, pipeline=PIPELINE)
     write_rows(lab.folder / "stream")
-    began = with_trainer(lab, TRAINER)
-    (began / "began").touch()
-    (began / "began").chmod(0o666)
+    held = HeldTrainers(lab)
     system = lab.folder / "system.yaml"
     system.write_text(f"trainers: {len(SHARING)}\nworkers: 2\n")
     with served(lab, "--system", str(system)):
         submit_all(lab)
-        await_that(lambda: len((began / "began").read_text().split()) == len(SHARING))
-        (began / "go").touch()
+        held.let_go(len(SHARING))
         told = finish(lab)
         plans = {name: json.loads(lab.weir("plan", name, "--json"))["share"] for name in SHARING}
     results = {name: outcome(events) for name, events in told.items()}

@@ -193,6 +193,27 @@ def with_trainer(lab, script):
     return folder
 
 
+class HeldTrainers:
+    """Trainers that wait at their start until so many are there: none of them takes a batch before the others can."""
+
+    SCRIPT = """\
+#!/bin/sh
+echo $$ >> {folder}/began
+while [ ! -e {folder}/go ]; do sleep 0.02; done
+exec {real} "$@"
+"""
+
+    def __init__(self, lab):
+        self.folder = with_trainer(lab, self.SCRIPT)
+        self.began = self.folder / "began"
+        self.began.touch()
+        self.began.chmod(0o666)
+
+    def let_go(self, count):
+        await_that(lambda: len(self.began.read_text().split()) == count)
+        (self.folder / "go").touch()
+
+
 def serve(lab, *options):
     """A platform that is up when this returns."""
     server = child.start([binaries() / "orchestrator", "serve", "--data-dir", lab.data_dir, *options],

@@ -133,6 +133,15 @@ static int tear_down(void **state)
     return 0;
 }
 
+static void set_keys(struct lab *lab, const struct msg_keys_set *keys)
+{
+    struct msg_keys_noted noted = {0};
+    assert_int_equal(weir_rpc_request(lab->local, MSG_keys_set, keys, ANSWER_MS, MSG_keys_noted,
+                                      lab->arena, &noted, &lab->err),
+                     WEIR_OK);
+    assert_int_equal(noted.number, keys->number);
+}
+
 static void let_in(struct lab *lab, uint64_t number, uint32_t anna, uint32_t ben)
 {
     const char *publics[PEOPLE], *names[PEOPLE], *const tenants[PEOPLE] = {"", ""};
@@ -146,13 +155,8 @@ static void let_in(struct lab *lab, uint64_t number, uint32_t anna, uint32_t ben
         names[count] = NAMES[i];
         roles[count++] = all[i];
     }
-    const struct msg_keys_set keys = {
-        number, {publics, count}, {names, count}, {roles, count}, {tenants, count}};
-    struct msg_keys_noted noted = {0};
-    assert_int_equal(weir_rpc_request(lab->local, MSG_keys_set, &keys, ANSWER_MS, MSG_keys_noted,
-                                      lab->arena, &noted, &lab->err),
-                     WEIR_OK);
-    assert_int_equal(noted.number, number);
+    set_keys(lab, &(struct msg_keys_set){
+                      number, {publics, count}, {names, count}, {roles, count}, {tenants, count}});
 }
 
 /* Anna's peer, by a pass of hers, as programs elsewhere connect. */
@@ -288,12 +292,8 @@ static void let_many_in(struct many *many, uint64_t number, size_t first)
         tenants[i] = "";
         roles[i] = WEIR_ROLE_OPERATOR;
     }
-    const struct msg_keys_set keys = {
-        number, {publics, count}, {names, count}, {roles, count}, {tenants, count}};
-    struct msg_keys_noted noted = {0};
-    assert_int_equal(weir_rpc_request(lab->local, MSG_keys_set, &keys, ANSWER_MS, MSG_keys_noted,
-                                      lab->arena, &noted, &lab->err),
-                     WEIR_OK);
+    set_keys(lab, &(struct msg_keys_set){
+                      number, {publics, count}, {names, count}, {roles, count}, {tenants, count}});
 }
 
 static struct rlimit raise_descriptors(void)
