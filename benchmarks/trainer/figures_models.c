@@ -63,6 +63,26 @@ static enum weir_status prepare(struct trainer_bench *bench, enum trainer_model 
     return train(bench, model, PEERS[model].peer, theirs, err);
 }
 
+static enum weir_status rate_of(const struct trainer_bench *bench, enum trainer_model model,
+                                const char *side, double *ret_rate, struct weir_error *err)
+{
+    struct peer_training training = {0};
+    enum weir_status status = train(bench, model, side, &training, err);
+
+    *ret_rate = training.rate;
+    return status;
+}
+
+static enum weir_status quality_of(const struct trainer_bench *bench, enum trainer_model model,
+                                   double *ret_quality, struct weir_error *err)
+{
+    struct peer_training training = {0};
+    enum weir_status status = train(bench, model, PEERS[model].ours, &training, err);
+
+    *ret_quality = training.quality;
+    return status;
+}
+
 #define MODEL(name, model)                                                                    \
     enum weir_status prepare_##name(void *state, struct weir_error *err)                      \
     {                                                                                         \
@@ -70,24 +90,15 @@ static enum weir_status prepare(struct trainer_bench *bench, enum trainer_model 
     }                                                                                         \
     enum weir_status name##_ours(void *state, double *ret_rate, struct weir_error *err)       \
     {                                                                                         \
-        struct peer_training training = {0};                                                  \
-        enum weir_status status = train(state, model, PEERS[model].ours, &training, err);     \
-        *ret_rate = training.rate;                                                            \
-        return status;                                                                        \
+        return rate_of(state, model, PEERS[model].ours, ret_rate, err);                       \
     }                                                                                         \
     enum weir_status name##_theirs(void *state, double *ret_rate, struct weir_error *err)     \
     {                                                                                         \
-        struct peer_training training = {0};                                                  \
-        enum weir_status status = train(state, model, PEERS[model].peer, &training, err);     \
-        *ret_rate = training.rate;                                                            \
-        return status;                                                                        \
+        return rate_of(state, model, PEERS[model].peer, ret_rate, err);                       \
     }                                                                                         \
     enum weir_status name##_quality(void *state, double *ret_quality, struct weir_error *err) \
     {                                                                                         \
-        struct peer_training training = {0};                                                  \
-        enum weir_status status = train(state, model, PEERS[model].ours, &training, err);     \
-        *ret_quality = training.quality;                                                      \
-        return status;                                                                        \
+        return quality_of(state, model, ret_quality, err);                                    \
     }                                                                                         \
     enum weir_status name##_wanted(void *state, double *ret_quality, struct weir_error *err)  \
     {                                                                                         \
