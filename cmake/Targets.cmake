@@ -86,7 +86,7 @@ function(weir_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LIBS;LABELS")
   weir_no_stray_arguments(${name} "${arg_UNPARSED_ARGUMENTS}")
   weir_test_program(${name} SOURCES ${arg_SOURCES} LIBS ${arg_LIBS} PkgConfig::cmocka)
-  add_test(NAME ${name} COMMAND ${name})
+  weir_add_test(NAME ${name} COMMAND ${name})
   weir_test_properties(${name} "${arg_TIMEOUT}" "${arg_LABELS}")
 endfunction()
 
@@ -101,13 +101,13 @@ function(weir_fuzz name)
     set(found ${CMAKE_BINARY_DIR}/corpus/${name}) # what libFuzzer finds stays out of the tree
     file(MAKE_DIRECTORY ${found})
     math(EXPR timeout "${WEIR_FUZZ_SECONDS} + 60")
-    add_test(NAME ${name} COMMAND ${name} -max_total_time=${WEIR_FUZZ_SECONDS} -timeout=10
+    weir_add_test(NAME ${name} COMMAND ${name} -max_total_time=${WEIR_FUZZ_SECONDS} -timeout=10
              -rss_limit_mb=2048 -print_final_stats=1 ${found} ${arg_CORPUS})
     weir_test_properties(${name} ${timeout} fuzz)
   else()
     weir_test_program(${name}_replay SOURCES ${arg_SOURCES} ${PROJECT_SOURCE_DIR}/tests/fuzz/replay.c
                       LIBS ${arg_LIBS})
-    add_test(NAME ${name}_replay COMMAND ${name}_replay ${arg_CORPUS})
+    weir_add_test(NAME ${name}_replay COMMAND ${name}_replay ${arg_CORPUS})
     weir_test_properties(${name}_replay "" fuzz)
   endif()
 endfunction()
@@ -130,6 +130,18 @@ function(weir_test_program name)
   target_link_libraries(${name} PRIVATE weir_compile_options ${arg_LIBS})
   target_compile_definitions(${name} PRIVATE
     WEIR_SOURCE_DIR="${PROJECT_SOURCE_DIR}" WEIR_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+endfunction()
+
+# Where there are sanitizers, what they report of a process of the test fails it (tests/support/reporting).
+function(weir_add_test _name name _command program) # argument…
+  set(reporting)
+  if(WEIR_SANITIZE)
+    set(reporting ${PROJECT_SOURCE_DIR}/tests/support/reporting ${CMAKE_BINARY_DIR}/reports/${name})
+  endif()
+  if(TARGET ${program})
+    set(program $<TARGET_FILE:${program}>)
+  endif()
+  add_test(NAME ${name} COMMAND ${reporting} ${program} ${ARGN})
 endfunction()
 
 # SKIP_RETURN_CODE 77: a test that cannot run here says why and is counted as skipped.
