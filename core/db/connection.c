@@ -103,11 +103,11 @@ enum weir_status weir_db_ensure(struct weir_db *db, struct weir_error *err)
 }
 
 /* SQLSTATE classes after which the same call may succeed: the server went away, is starting or stopping, has no
- * connection left, or two transactions stood in each other's way. */
+ * disk, memory or connection left, or two transactions stood in each other's way. */
 static bool may_be_repeated(const char *state)
 {
-    static const char *const STATES[] = {"08",    "57P01", "57P02", "57P03",
-                                         "53300", "40001", "40P01", "55P03"};
+    static const char *const STATES[] = {"08",    "57P01", "57P02", "57P03", "53100",
+                                         "53200", "53300", "40001", "40P01", "55P03"};
     for (size_t i = 0; i < WEIR_COUNT(STATES); i++) {
         if (strncmp(state, STATES[i], strlen(STATES[i])) == 0)
             return true;

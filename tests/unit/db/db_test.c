@@ -21,7 +21,7 @@
 
 #include <cmocka.h>
 
-enum { Q_insert, Q_find, Q_all, Q_echo, Q_array, Q_fail, Q_none, Q_same, Q_types };
+enum { Q_insert, Q_find, Q_all, Q_echo, Q_array, Q_fail, Q_none, Q_same, Q_types, Q_raise };
 static const struct weir_query QUERIES[] = {
     [Q_insert] = {"insert", "INSERT INTO thing (id, name, score, good, data, small) "
                             "VALUES ($1, $2, $3, $4, $5, $6)"},
@@ -38,6 +38,7 @@ static const struct weir_query QUERIES[] = {
         {"types",
          "SELECT 7::smallint AS small, 8::oid AS oid, 1.5::real AS real, '{\"a\": 1}'::jsonb AS "
          "json, 2.5::numeric AS odd"},
+    [Q_raise] = {"raise", "SELECT pg_temp.raise($1)"},
     [Q_same] = {"same", "SELECT count(*) FROM thing WHERE small IS NOT DISTINCT FROM $1"},
 };
 
@@ -301,6 +302,36 @@ static void a_lost_connection_is_unavailable_once_and_then_back(void **state)
     assert_int_equal(insert(fixture->db, 2, &err), WEIR_UNAVAILABLE);
     assert_int_equal(insert(fixture->db, 2, &err), WEIR_OK);
     assert_int_equal(count_things(fixture->db), 2);
+}
+
+/* Whoever asks again must not take the server's troubles of the moment for a mistake of the statement. */
+static void what_the_server_lacks_for_a_while_is_unavailable(void **state)
+{
+    static const struct {
+        const char *sqlstate;
+        enum weir_status status;
+    } CASES[] = {
+        {"53100", WEIR_UNAVAILABLE}, /* disk_full */
+        {"53200", WEIR_UNAVAILABLE}, /* out_of_memory */
+        {"53300", WEIR_UNAVAILABLE}, /* too_many_connections */
+        {"40001", WEIR_UNAVAILABLE}, /* serialization_failure */
+        {"53400", WEIR_INTERNAL},    /* configuration_limit_exceeded */
+        {"22012", WEIR_INTERNAL},    /* division_by_zero */
+    };
+    struct weir_db *db = db_of(state);
+    struct weir_error err;
+    assert_int_equal(weir_db_exec(db,
+                                  "CREATE FUNCTION pg_temp.raise(state text) RETURNS void "
+                                  "LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'raised' "
+                                  "USING ERRCODE = state; END $$",
+                                  &err),
+                     WEIR_OK);
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        assert_int_equal(DB_RUN(db, Q_raise, NULL, &err, DB_TEXT(CASES[i].sqlstate)),
+                         CASES[i].status);
+        assert_non_null(strstr(err.text, CASES[i].sqlstate));
+    }
+    assert_int_equal(insert(db, 1, &err), WEIR_OK);
 }
 
 static void a_transaction_is_gone_with_its_connection(void **state)
@@ -616,6 +647,7 @@ int main(void)
         TEST(a_commit_keeps_and_a_rollback_forgets),
         TEST(a_transaction_with_a_failed_statement_does_not_commit),
         TEST(a_lost_connection_is_unavailable_once_and_then_back),
+        TEST(what_the_server_lacks_for_a_while_is_unavailable),
         TEST(a_transaction_is_gone_with_its_connection),
         TEST(a_server_that_is_down_is_unavailable_until_it_is_up),
         TEST(migrations_run_once_and_are_recorded),
