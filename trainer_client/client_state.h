@@ -60,7 +60,6 @@ struct weir_client {
     /* The loop's own. */
     struct collector collector; /* of what weir_client_output() says */
     uint64_t outputs;           /* samples that it was said of */
-    uint64_t output_epoch;
     struct digest_list digests; /* of a loop with a task */
 
     pthread_mutex_t mutex;

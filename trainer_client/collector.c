@@ -145,6 +145,7 @@ enum weir_status trainer_collector_write(const struct collector *collector, cons
                                    .width = width,
                                    .label_width = collector->label_width,
                                    .label_kind = collector->label_kind,
+                                   .epoch = collector->epoch,
                                    .names = weir_buf_view(&collector->names)};
     return weir_outputs_write(path, &outputs, err);
 }
@@ -161,6 +162,8 @@ enum weir_status trainer_collector_read(struct collector *collector, const char 
                            outputs.width, collector->width);
     else if (outputs.count > 0)
         add(collector, &outputs);
+    if (status == WEIR_OK && outputs.epoch > collector->epoch)
+        collector->epoch = outputs.epoch;
     weir_outputs_close(&outputs);
     return status;
 }

@@ -22,6 +22,7 @@ struct collector {
         *batch_groups; /* of the batch that is added next, borrowed; NULL: there are none */
     const int64_t *batch_slices; /* the same, of `slice_columns` */
     uint8_t label_kind;          /* enum weir_label_kind, which the client's label types are */
+    uint64_t epoch;              /* newest epoch that anything was said of */
     struct weir_buf
         names; /* of the floats, `width` texts each ended by a NUL; empty: they have none */
 };
@@ -34,7 +35,7 @@ void trainer_collector_name(struct collector *collector, const char *const *name
 /* Writes the outputs; of a sample that came twice, because work was done again, the last one. */
 enum weir_status trainer_collector_write(const struct collector *collector, const char *path,
                                          struct weir_error *err) WEIR_MUST_USE;
-/* Adds what an earlier session wrote. NOT_FOUND; CORRUPT, also when it is of another width. */
+/* Adds what an earlier session wrote, and goes on in its epoch. NOT_FOUND; CORRUPT, also when it is of another width. */
 enum weir_status trainer_collector_read(struct collector *collector, const char *path,
                                         struct weir_error *err) WEIR_MUST_USE;
 void trainer_collector_fini(struct collector *collector);

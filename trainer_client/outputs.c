@@ -93,10 +93,10 @@ static void gather(struct weir_client *client, const struct batch *batch, const 
 {
     struct collector *collector = &client->collector;
 
-    if (trainer_client_learns(client) && batch->shown.epoch < client->output_epoch)
+    if (trainer_client_learns(client) && batch->shown.epoch < collector->epoch)
         return;
-    if (batch->shown.epoch > client->output_epoch) {
-        client->output_epoch = batch->shown.epoch;
+    if (batch->shown.epoch > collector->epoch) {
+        collector->epoch = batch->shown.epoch;
         collector->count = trainer_client_learns(client) ? 0 : collector->count;
     }
     collector->batch_groups = batch->groups.at;

@@ -15,9 +15,15 @@ enum {
     COLUMNS_AT = 21, /* bit 0: groups; above: how many columns of slices */
     LABEL_WIDTH_AT = 22,
     NAMES_AT = 48,
+    EPOCH_AT = 56,
 };
 
 static const char MAGIC[] = {'W', 'E', 'I', 'R', 'O', 'U', 'T', '1'};
+
+static uint64_t checksum_of_header(const uint8_t *header)
+{
+    return weir_hash64(weir_bytes(header, CHECKED_BYTES), weir_get_u64(header + EPOCH_AT));
+}
 
 static struct weir_digest digest_of(const struct weir_bytes *pieces, size_t count)
 {
@@ -58,7 +64,8 @@ enum weir_status weir_outputs_write(const char *path, const struct weir_outputs 
     header[LABEL_WIDTH_AT + 1] = (uint8_t)(outputs->label_width >> 8);
     memcpy(header + DIGEST_AT, digest.bytes, sizeof(digest.bytes));
     weir_put_u64(header + NAMES_AT, outputs->names.size);
-    weir_put_u64(header + CHECKED_BYTES, weir_hash64(weir_bytes(header, CHECKED_BYTES), 0));
+    weir_put_u64(header + EPOCH_AT, outputs->epoch);
+    weir_put_u64(header + CHECKED_BYTES, checksum_of_header(header));
     return weir_file_write_pieces(path, pieces, WEIR_COUNT(pieces), err);
 }
 
@@ -105,15 +112,14 @@ static enum weir_status check(struct weir_outputs *outputs, struct weir_error *e
     const uint8_t *at = outputs->map;
     if (outputs->map_bytes < HEADER_BYTES || memcmp(at, MAGIC, sizeof(MAGIC)) != 0)
         return weir_fail(err, WEIR_CORRUPT, "expected outputs of version 1");
-    if (weir_get_u64(at + CHECKED_BYTES) != weir_hash64(weir_bytes(at, CHECKED_BYTES), 0))
+    if (weir_get_u64(at + CHECKED_BYTES) != checksum_of_header(at))
         return weir_fail(err, WEIR_CORRUPT, "the header fails its checksum");
-    if (weir_get_u64(at + 56) != 0)
-        return weir_fail(err, WEIR_CORRUPT, "the header's padding is not zero");
     uint64_t count = weir_get_u64(at + 8);
     bool has_groups = (at[COLUMNS_AT] & 1) != 0;
     outputs->slice_columns = at[COLUMNS_AT] >> 1;
     outputs->width = weir_get_u32(at + 16);
     outputs->label_kind = at[LABEL_KIND_AT];
+    outputs->epoch = weir_get_u64(at + EPOCH_AT);
     outputs->label_width = weir_get_u16(at + LABEL_WIDTH_AT);
     if (outputs->slice_columns > WEIR_OUTPUTS_SLICES_MAX ||
         outputs->label_kind > WEIR_LABEL_VALUES ||

@@ -4,8 +4,8 @@
  *     0   8 bytes "WEIROUT1"     8  u64 count     16  u32 width     20  u8 weir_label_kind
  *    21   u8 1: groups are there, + 2 * slice columns
  *    22   u16 numbers of a label that is a vector, else 0
- *    24   XXH3-128 of everything after byte 64   40  XXH3-64 of the 40 bytes before
- *    48   u64 bytes of the names below, else 0    56  zeros
+ *    24   XXH3-128 of everything after byte 64   40  XXH3-64 of the 40 bytes before, seeded by the epoch
+ *    48   u64 bytes of the names below, else 0    56  u64 epoch of a training, else 0
  *    64   u64[count] ids, i64[count] labels, i64[count] groups if there,
  *         i64[count * slice columns], f32[count * width] values,
  *         f32[count * numbers] labels that are vectors,
@@ -32,6 +32,7 @@ struct weir_outputs {
     size_t label_width;
     size_t slice_columns;    /* at most WEIR_OUTPUTS_SLICES_MAX */
     uint8_t label_kind;      /* enum weir_label_kind; NONE reads as INT */
+    uint64_t epoch;          /* of a training that is reported on; else 0 */
     struct weir_bytes names; /* of the values, `width` texts each ended by a NUL; empty: none */
     void *map;               /* private */
     size_t map_bytes;

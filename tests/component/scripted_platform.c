@@ -46,6 +46,7 @@ struct platform {
     uint64_t sent_bytes, granted;
     uint64_t fence;
     uint64_t next; /* batch to send */
+    uint64_t end;  /* no batch from it on is sent */
 };
 
 static void lock(struct platform *platform)
@@ -160,7 +161,8 @@ static void send_some(struct platform *platform)
     if (!platform->is_credited || platform->paused || platform->sent_bytes >= platform->granted)
         return;
     uint64_t first = platform->next,
-             end = first + BURST < platform->batches ? first + BURST : platform->batches;
+             last = platform->end < platform->batches ? platform->end : platform->batches,
+             end = first + BURST < last ? first + BURST : last;
     for (uint64_t i = first; i < end; i++) {
         uint64_t batch = platform->script.shuffles_sending ? end - 1 - (i - first) : i;
         if (weir_position_consumed(&platform->position, batch))
@@ -428,6 +430,7 @@ struct platform *platform_start(const struct platform_script *script)
     struct platform *platform = weir_calloc(1, sizeof(*platform));
     platform->script = *script;
     platform->fence = FENCE;
+    platform->end = UINT64_MAX;
     if (platform->script.batch_samples == 0)
         platform->script.batch_samples = 2;
     if (platform->script.epochs == 0)
@@ -515,4 +518,11 @@ void platform_stop_run(struct platform *platform)
 void platform_pause_worker(struct platform *platform, bool paused)
 {
     set(platform, &platform->paused, paused);
+}
+
+void platform_hold_batches(struct platform *platform, uint64_t batch)
+{
+    lock(platform);
+    platform->end = batch;
+    unlock(platform);
 }

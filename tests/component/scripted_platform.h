@@ -53,5 +53,7 @@ void platform_stop_run(struct platform *platform);   /* run_orders.stop */
 static const uint32_t PLATFORM_UNDECIDED = UINT32_MAX;
 void platform_set_next(struct platform *platform, uint32_t run);
 void platform_pause_worker(struct platform *platform, bool paused);
+/* The worker sends no batch from this one on, until it is given another one (UINT64_MAX: all). */
+void platform_hold_batches(struct platform *platform, uint64_t batch);
 
 #endif

@@ -188,6 +188,43 @@ static void what_samples_cost_is_reported_whole_even_when_stopped_on_the_way(voi
     }
 }
 
+/* The trainer is stopped when so many batches are consumed, and leaves a checkpoint. */
+static void run_until_consumed(struct fixture *fixture, uint64_t batches)
+{
+    struct weir_service_options options = {.socket_dir = fixture->sockets.path, .run = "5"};
+    struct weir_loop *loop = weir_loop_new();
+    struct weir_error err;
+    void *trainer = NULL;
+    platform_hold_batches(fixture->platform, batches);
+    assert_int_equal(trainer_open(&options, loop, NULL, &trainer, &err), WEIR_OK);
+    while (platform_look(fixture->platform).oldest < batches)
+        weir_loop_step(loop, 20);
+    trainer_close(trainer);
+    weir_loop_free(loop);
+    platform_hold_batches(fixture->platform, UINT64_MAX);
+}
+
+static void samples_before_and_after_a_stop_in_any_epoch_are_reported_together(void **unused)
+{
+    (void)unused;
+    static const uint64_t STOPS[] = {41, 100, 159, 200, 259, 300}; /* 100 batches an epoch */
+    for (size_t i = 0; i < WEIR_COUNT(STOPS); i++) {
+        struct fixture fixture;
+        struct weir_outputs outputs;
+        struct weir_error err;
+        start(&fixture, (struct platform_script){
+                            .samples = 200, .epochs = 3, .mode = "train", .config = REPORTING});
+        run_until_consumed(&fixture, STOPS[i]);
+        assert_true(run_trainer(&fixture, 0));
+        assert_int_equal(platform_look(fixture.platform).done_samples, 600);
+        assert_int_equal(weir_outputs_open(file_of(&fixture, "outputs"), &outputs, &err), WEIR_OK);
+        assert_int_equal(outputs.count, 200);
+        assert_int_equal(outputs.epoch, 2);
+        weir_outputs_close(&outputs);
+        end(&fixture);
+    }
+}
+
 static void a_damaged_checkpoint_is_put_aside(void **unused)
 {
     (void)unused;
@@ -374,6 +411,7 @@ int main(void)
         cmocka_unit_test(a_run_makes_a_model_commits_and_reports),
         cmocka_unit_test(the_same_run_makes_the_same_bytes_even_when_stopped_on_the_way),
         cmocka_unit_test(what_samples_cost_is_reported_whole_even_when_stopped_on_the_way),
+        cmocka_unit_test(samples_before_and_after_a_stop_in_any_epoch_are_reported_together),
         cmocka_unit_test(a_damaged_checkpoint_is_put_aside),
         cmocka_unit_test(outputs_come_in_id_order_for_every_mode),
         cmocka_unit_test(a_warm_start_goes_on_from_the_model),

@@ -18,7 +18,7 @@ static const uint64_t IDS[] = {1, 2, 9};
 static const int64_t LABELS[] = {0, -1, INT64_MAX};
 static const float VALUES[] = {0.25f, 0.75f, -1, 2, 3, 4};
 static const struct weir_outputs OUTPUTS = {
-    .ids = IDS, .labels = LABELS, .values = VALUES, .count = 3, .width = 2};
+    .ids = IDS, .labels = LABELS, .values = VALUES, .count = 3, .width = 2, .epoch = 4};
 
 static struct temp_dir dir;
 
@@ -56,6 +56,7 @@ static void what_was_written_is_mapped(void **state)
     assert_int_equal(weir_outputs_open(temp_path(&dir, "o"), &outputs, &err), WEIR_OK);
     assert_int_equal(outputs.count, 3);
     assert_int_equal(outputs.width, 2);
+    assert_int_equal(outputs.epoch, 4);
     assert_memory_equal(outputs.ids, IDS, sizeof(IDS));
     assert_memory_equal(outputs.labels, LABELS, sizeof(LABELS));
     assert_memory_equal(outputs.values, VALUES, sizeof(VALUES));
