@@ -58,12 +58,24 @@ static void keep_route(struct eraser *eraser, size_t slot, const struct weir_req
     eraser->routes[slot] = request->route;
 }
 
+static enum use_kind kind_of(enum weir_role role)
+{
+    switch (role) {
+    case WEIR_ROLE_PLATFORM:
+        return USE_OF_PLATFORM;
+    case WEIR_ROLE_WORKER:
+        return USE_OF_WORKER_ELSEWHERE;
+    default:
+        return USE_OF_TRAINER;
+    }
+}
+
 void storage_hold(struct eraser *eraser, struct weir_request *request)
 {
     const struct msg_hold *message = request->message;
     const struct use_request asked = {.session = message->session,
                                       .epoch = message->epoch,
-                                      .is_trainer = weir_rpc_role(request) != WEIR_ROLE_PLATFORM};
+                                      .kind = kind_of(weir_rpc_role(request))};
     struct use_grant grant;
     struct weir_error err;
 

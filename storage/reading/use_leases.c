@@ -32,7 +32,7 @@ struct holder {
     int64_t lease_end_ms;
     uint32_t before, after; /* in its list; NOBODY: it is the first, the last */
     enum holder_state state;
-    bool is_trainer;
+    enum use_kind kind;
 };
 
 /* Of slots. */
@@ -57,7 +57,7 @@ struct use_leases {
     size_t holder_count, holder_capacity;
     struct weir_index sessions; /* of holders; entries of the forgotten ones stay for a while */
     size_t known;               /* slots in use */
-    size_t trainers;            /* running */
+    size_t running[USE_KINDS];  /* leases, by the kind of their holders */
 
     /* named[i]: running, and their newest epoch is epoch_in_force + i, or older for i = 0. One for each epoch up to the
      * newest. */
@@ -207,7 +207,7 @@ static void end_lease(struct use_leases *leases, uint32_t slot, enum holder_stat
     struct holder *holder = &leases->holders[slot];
 
     remove_from(leases, list_of(leases, holder), slot);
-    leases->trainers -= holder->is_trainer;
+    leases->running[holder->kind]--;
     holder->state = state;
     if (leases->epoch_in_force == leases->epoch)
         forget(leases, slot);
@@ -316,12 +316,26 @@ static uint32_t admit(struct use_leases *leases, uint64_t session, int64_t now_m
     return slot;
 }
 
-static enum weir_status refuse(struct weir_error *err, int count, const char *of_whom)
+static enum weir_status refuse(struct weir_error *err, size_t count, const char *of_whom)
 {
     return weir_fail(err, WEIR_LIMIT,
-                     "%d use leases%s are running, as many as there can be: expected that one "
+                     "%zu use leases%s are running, as many as there can be: expected that one "
                      "ends before another begins",
                      count, of_whom);
+}
+
+static const struct {
+    size_t most;
+    const char *name;
+} KINDS[USE_KINDS] = {
+    [USE_OF_PLATFORM] = {STORAGE_HOLDERS_MAX, ""},
+    [USE_OF_TRAINER] = {STORAGE_TRAINERS_MAX, " of trainers"},
+    [USE_OF_WORKER_ELSEWHERE] = {STORAGE_ELSEWHERE_MAX, " of workers elsewhere"},
+};
+
+static bool is_full(const struct use_leases *leases, enum use_kind kind)
+{
+    return leases->running[kind] >= KINDS[kind].most;
 }
 
 /* Finds or admits the holder that asks, and takes it out of its list. */
@@ -331,15 +345,16 @@ static enum weir_status take_holder(struct use_leases *leases, const struct use_
     uint32_t slot = slot_of(leases, asked->session);
     bool is_running = slot != NOBODY && leases->holders[slot].state == HOLDER_RUNNING;
 
-    if (asked->is_trainer && !is_running && leases->trainers >= STORAGE_TRAINERS_MAX) {
+    if (!is_running && is_full(leases, asked->kind)) {
         expire_all(leases, now_ms);
-        if (leases->trainers >= STORAGE_TRAINERS_MAX)
-            return refuse(err, STORAGE_TRAINERS_MAX, " of trainers");
+        if (is_full(leases, asked->kind))
+            return refuse(err, KINDS[asked->kind].most, KINDS[asked->kind].name);
         slot = slot_of(leases, asked->session);
     }
     if (slot != NOBODY) {
         remove_from(leases, list_of(leases, &leases->holders[slot]), slot);
-        leases->trainers -= is_running && leases->holders[slot].is_trainer;
+        if (is_running)
+            leases->running[leases->holders[slot].kind]--;
     } else {
         slot = admit(leases, asked->session, now_ms);
     }
@@ -389,7 +404,7 @@ static void begin_lease(struct use_leases *leases, uint32_t slot, uint64_t named
     if (list->last != NOBODY && end_ms < leases->holders[list->last].lease_end_ms)
         end_ms = leases->holders[list->last].lease_end_ms;
     holder->lease_end_ms = end_ms;
-    leases->trainers += holder->is_trainer;
+    leases->running[holder->kind]++;
     append(leases, list, slot);
     if (leases->lowest > place)
         leases->lowest = place;
@@ -416,7 +431,7 @@ enum weir_status storage_leases_hold(struct use_leases *leases, const struct use
         ret_grant->epoch > named ? STORAGE_HOLD_MS : book(leases, now_ms); /* it asks at once */
     ret_grant->lease_ms = lease_of(ret_grant->pause_ms);
     ret_grant->slot = slot;
-    leases->holders[slot].is_trainer = asked->is_trainer;
+    leases->holders[slot].kind = asked->kind;
     begin_lease(leases, slot, named, now_ms + ret_grant->lease_ms + ret_grant->lease_ms / 10);
     expire(leases, place_of(leases, leases->holders[slot].named), now_ms);
     ret_grant->is_awaited = lowest_place(leases) > lowest;

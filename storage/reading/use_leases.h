@@ -56,9 +56,9 @@ enum {
     STORAGE_LEASE_KEPT_MAX_MS = STORAGE_LEASE_MAX_MS + STORAGE_LEASE_MAX_MS / 10,
     STORAGE_HOLDERS_MAX =
         32768, /* with a running lease, at the same time: twice POOL_WORKERS_MAX */
-    STORAGE_TRAINERS_MAX =
-        STORAGE_HOLDERS_MAX / 4, /* of them, of those who are not the platform's */
-    STORAGE_ERASED_MAX = 65536,  /* ids per epoch, and per answer */
+    STORAGE_TRAINERS_MAX = STORAGE_HOLDERS_MAX / 4,  /* of them, of trainers … */
+    STORAGE_ELSEWHERE_MAX = STORAGE_HOLDERS_MAX / 2, /* … of workers that come with keys */
+    STORAGE_ERASED_MAX = 65536,                      /* ids per epoch, and per answer */
     STORAGE_HINTS_AT_ONCE = 256,
     STORAGE_HINT_MS = 10, /* between hints to so many */
 };
@@ -80,11 +80,19 @@ uint64_t storage_leases_epoch(const struct use_leases *leases);
  * STORAGE_ERASED_MAX. The caller then hints the holders that storage_leases_hint() lists. */
 uint64_t storage_leases_add(struct use_leases *leases, const uint64_t *ids, size_t count);
 
+/* Holders of a kind leave room for those of the others. */
+enum use_kind {
+    USE_OF_PLATFORM, /* its own processes: as many as there is room for */
+    USE_OF_TRAINER,
+    USE_OF_WORKER_ELSEWHERE,
+    USE_KINDS,
+};
+
 /* A request to `hold`. */
 struct use_request {
     uint64_t session;
-    uint64_t epoch;  /* it has dropped everything erased up to here */
-    bool is_trainer; /* it is not the platform's */
+    uint64_t epoch; /* it has dropped everything erased up to here */
+    enum use_kind kind;
 };
 
 /* The answer to `hold`. */
@@ -104,7 +112,7 @@ struct use_grant {
 
 /* A holder renews its lease and names the epoch up to which it has dropped everything erased. An
  * old request that arrives late does no harm. LIMIT, and no lease, when STORAGE_HOLDERS_MAX leases
- * are running, or STORAGE_TRAINERS_MAX of trainers and this is one. */
+ * are running, or as many of its kind as there can be. */
 enum weir_status storage_leases_hold(struct use_leases *leases, const struct use_request *asked,
                                      int64_t now_ms, struct use_grant *ret_grant,
                                      struct weir_error *err) WEIR_MUST_USE;

@@ -18,7 +18,7 @@ enum { CALL_MS = 30000, RENEW_MS = 500, HOLDERS = 3 * STORAGE_HINTS_AT_ONCE };
 struct fixture {
     struct storage_inside inside;
     struct weir_rpc_server *server;
-    struct weir_rpc_peer *worker, *trainer;
+    struct weir_rpc_peer *worker, *trainer, *elsewhere;
     size_t hints;
     size_t holds; /* answers to those of hold_all() */
     /* Of the newest request. */
@@ -61,6 +61,7 @@ static int begin(void **state)
     fixture->server = weir_rpc_server_new(inside->loop, STORAGE_HANDLERS, inside->storage);
     fixture->worker = reach(fixture, "platform.sock", WEIR_ROLE_PLATFORM);
     fixture->trainer = reach(fixture, "trainers.sock", WEIR_ROLE_TRAINER);
+    fixture->elsewhere = reach(fixture, "elsewhere.sock", WEIR_ROLE_WORKER);
     *state = fixture;
     return 0;
 }
@@ -71,6 +72,7 @@ static int end(void **state)
 
     weir_rpc_peer_close(fixture->worker);
     weir_rpc_peer_close(fixture->trainer);
+    weir_rpc_peer_close(fixture->elsewhere);
     weir_rpc_server_close(fixture->server);
     storage_inside_end(&fixture->inside);
     free(fixture);
@@ -97,10 +99,10 @@ static enum weir_status ask(struct fixture *fixture, struct weir_rpc_peer *peer,
 }
 
 /* Holders that renew their leases so quickly that none is over before the next request. */
-static void fill(struct fixture *fixture, size_t count, bool is_trainer)
+static void fill(struct fixture *fixture, size_t count, enum use_kind kind)
 {
     for (uint64_t session = 1; session <= count; session++) {
-        const struct use_request asked = {.session = session, .is_trainer = is_trainer};
+        const struct use_request asked = {.session = session, .kind = kind};
         struct use_grant grant;
         struct weir_error err;
 
@@ -114,7 +116,7 @@ static void one_holder_too_many_is_refused_in_words(void **state)
 {
     struct fixture *fixture = *state;
 
-    fill(fixture, STORAGE_HOLDERS_MAX, false);
+    fill(fixture, STORAGE_HOLDERS_MAX, USE_OF_PLATFORM);
     assert_int_equal(ask(fixture, fixture->worker, UINT64_MAX), WEIR_LIMIT);
     assert_string_equal(fixture->words, "32768 use leases are running, as many as there can be: "
                                         "expected that one ends before another begins");
@@ -126,11 +128,21 @@ static void trainers_that_hold_too_much_leave_room_for_workers(void **state)
 {
     struct fixture *fixture = *state;
 
-    fill(fixture, STORAGE_TRAINERS_MAX, true);
+    fill(fixture, STORAGE_TRAINERS_MAX, USE_OF_TRAINER);
     assert_int_equal(ask(fixture, fixture->trainer, UINT64_MAX), WEIR_LIMIT);
     assert_string_equal(fixture->words, "8192 use leases of trainers are running, as many as there "
                                         "can be: expected that one ends before another begins");
     assert_int_equal(ask(fixture, fixture->worker, UINT64_MAX), WEIR_OK);
+    assert_int_equal(ask(fixture, fixture->elsewhere, UINT64_MAX - 1), WEIR_OK);
+}
+
+static void workers_elsewhere_are_more_than_trainers_can_be(void **state)
+{
+    struct fixture *fixture = *state;
+
+    fill(fixture, STORAGE_TRAINERS_MAX, USE_OF_WORKER_ELSEWHERE);
+    assert_int_equal(ask(fixture, fixture->elsewhere, UINT64_MAX), WEIR_OK);
+    assert_int_equal(ask(fixture, fixture->trainer, UINT64_MAX - 1), WEIR_OK);
 }
 
 static void on_one_of_all(void *owner, const struct weir_reply *reply, const struct weir_error *err)
@@ -197,6 +209,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(one_holder_too_many_is_refused_in_words, begin, end),
         cmocka_unit_test_setup_teardown(trainers_that_hold_too_much_leave_room_for_workers, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(workers_elsewhere_are_more_than_trainers_can_be, begin,
                                         end),
         cmocka_unit_test_setup_teardown(every_holder_is_hinted_of_an_erasure, begin, end),
     };

@@ -23,11 +23,10 @@ static struct use_grant hold(struct use_leases *leases, uint64_t session, uint64
     return grant;
 }
 
-/* Holds as those do who reach the trainers' endpoint. */
-static enum weir_status hold_training(struct use_leases *leases, uint64_t session, int64_t now_ms,
-                                      struct weir_error *err)
+static enum weir_status hold_as(struct use_leases *leases, enum use_kind kind, uint64_t session,
+                                int64_t now_ms, struct weir_error *err)
 {
-    const struct use_request asked = {.session = session, .is_trainer = true};
+    const struct use_request asked = {.session = session, .kind = kind};
     struct use_grant grant;
 
     return storage_leases_hold(leases, &asked, now_ms, &grant, err);
@@ -326,21 +325,40 @@ static void room_comes_back_while_an_epoch_is_not_in_force(void **state)
     assert_true(storage_leases_force(leases, 1, SIGHTED + 2 * STORAGE_LEASE_KEPT_MAX_MS).in_force);
 }
 
-static void trainers_leave_room_for_the_platform(void **state)
+/* `most` of a kind hold, none of whom may be another one's place. */
+static void assert_bounded(enum use_kind kind, size_t most, const char *words)
 {
     WEIR_AUTO(use_leases) leases = storage_leases_new(START);
     struct weir_error err;
 
+    for (uint64_t session = 1; session <= most; session++)
+        assert_int_equal(hold_as(leases, kind, session, SIGHTED, &err), WEIR_OK);
+    assert_int_equal(hold_as(leases, kind, UINT64_MAX, SIGHTED + 1, &err), WEIR_LIMIT);
+    assert_string_equal(err.text, words);
+    for (int other = 0; other < USE_KINDS; other++)
+        if (other != (int)kind)
+            assert_int_equal(hold_as(leases, (enum use_kind)other, UINT64_MAX - 1 - (uint64_t)other,
+                                     SIGHTED + 1, &err),
+                             WEIR_OK);
+    assert_int_equal(hold_as(leases, kind, 1, SIGHTED + 1, &err), WEIR_OK); /* a renewal */
+    assert_int_equal(hold_as(leases, kind, UINT64_MAX, SIGHTED + STORAGE_LEASE_KEPT_MAX_MS, &err),
+                     WEIR_OK);
+}
+
+static void trainers_leave_room_for_others(void **state)
+{
     (void)state;
-    for (uint64_t session = 1; session <= STORAGE_TRAINERS_MAX; session++)
-        assert_int_equal(hold_training(leases, session, SIGHTED, &err), WEIR_OK);
-    assert_int_equal(hold_training(leases, UINT64_MAX, SIGHTED + 1, &err), WEIR_LIMIT);
-    assert_string_equal(err.text, "8192 use leases of trainers are running, as many as there can "
-                                  "be: expected that one ends before another begins");
-    assert_int_equal(hold_training(leases, 1, SIGHTED + 1, &err), WEIR_OK); /* a renewal */
-    (void)hold(leases, UINT64_MAX, 0, SIGHTED + 1);                         /* a worker */
-    assert_int_equal(
-        hold_training(leases, UINT64_MAX - 1, SIGHTED + STORAGE_LEASE_KEPT_MAX_MS, &err), WEIR_OK);
+    assert_bounded(USE_OF_TRAINER, STORAGE_TRAINERS_MAX,
+                   "8192 use leases of trainers are running, as many as there can be: expected "
+                   "that one ends before another begins");
+}
+
+static void workers_elsewhere_leave_room_for_others(void **state)
+{
+    (void)state;
+    assert_bounded(USE_OF_WORKER_ELSEWHERE, STORAGE_ELSEWHERE_MAX,
+                   "16384 use leases of workers elsewhere are running, as many as there can be: "
+                   "expected that one ends before another begins");
 }
 
 int main(void)
@@ -364,7 +382,8 @@ int main(void)
         cmocka_unit_test(a_lease_lasts_until_an_answer_can_renew_it),
         cmocka_unit_test(too_many_running_leases_are_refused_and_room_comes_back),
         cmocka_unit_test(room_comes_back_while_an_epoch_is_not_in_force),
-        cmocka_unit_test(trainers_leave_room_for_the_platform),
+        cmocka_unit_test(trainers_leave_room_for_others),
+        cmocka_unit_test(workers_elsewhere_leave_room_for_others),
     };
     return cmocka_run_group_tests_name("storage: erasure rules", tests, NULL, NULL);
 }
