@@ -280,6 +280,7 @@ void preprocess_dispatcher_close(void *state)
     preprocess_shares_fini(&dispatcher->shares);
     preprocess_productions_fini(&dispatcher->productions);
     preprocess_scaling_fini(&dispatcher->scaling);
+    weir_arena_free(dispatcher->told.arena);
     free(dispatcher->data_dir);
     free(dispatcher);
 }

@@ -68,6 +68,12 @@ struct dispatcher_orders {
     uint32_t plan_changes[DISPATCHER_ORDERS_MAX];
 };
 
+/* Keys of trainers, as workers are told them; zeroed: nobody has asked yet. */
+struct dispatcher_told_keys {
+    struct msg_keys_set keys; /* of the keyring of their number, whose names they borrow */
+    struct weir_arena *arena;
+};
+
 struct dispatcher {
     struct weir_loop *loop;
     struct weir_rpc_server *server;
@@ -96,6 +102,7 @@ struct dispatcher {
     struct dispatcher_orders orders;
     uint64_t wipe;             /* newest `wipe` that was asked for */
     struct weir_pair trainers; /* of this host, for workers elsewhere; zeroed: there are none */
+    struct dispatcher_told_keys told;
 };
 
 enum weir_status preprocess_dispatcher_open(const struct weir_service_options *options,

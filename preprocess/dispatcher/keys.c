@@ -87,19 +87,31 @@ static void add_own(const struct dispatcher *dispatcher, struct msg_keys_set *ke
     keys->roles = with_role(&keys->roles, WEIR_ROLE_TRAINER, arena);
 }
 
-void preprocess_dispatcher_tell_keys(const struct dispatcher *dispatcher,
-                                     const struct weir_request *beat,
-                                     struct msg_worker_orders *answer)
+/* Thousands of workers ask at once after a restart: all are told the same. */
+const struct msg_keys_set *preprocess_dispatcher_trainers_keys(struct dispatcher *dispatcher)
 {
     const struct weir_keyring *keyring = weir_rpc_keyring(dispatcher->server);
+    struct dispatcher_told_keys *told = &dispatcher->told;
+    if (told->arena != NULL && told->keys.number == keyring->number)
+        return &told->keys;
+    weir_arena_free(told->arena);
+    told->arena = weir_arena_new();
+    told->keys = weir_keyring_tell(keyring, WEIR_ROLE_TRAINER, told->arena);
+    add_own(dispatcher, &told->keys, told->arena);
+    return &told->keys;
+}
+
+void preprocess_dispatcher_tell_keys(struct dispatcher *dispatcher, const struct weir_request *beat,
+                                     struct msg_worker_orders *answer)
+{
     const struct msg_worker_beat *said = beat->message;
-    if (said->keys >= keyring->number)
+    const struct msg_keys_set *keys;
+    if (said->keys >= weir_rpc_keyring(dispatcher->server)->number)
         return;
-    struct msg_keys_set keys = weir_keyring_tell(keyring, WEIR_ROLE_TRAINER, beat->arena);
-    add_own(dispatcher, &keys, beat->arena);
-    answer->keys = keys.number;
-    answer->key_publics = keys.publics;
-    answer->key_names = keys.names;
-    answer->key_roles = keys.roles;
-    answer->key_tenants = keys.tenants;
+    keys = preprocess_dispatcher_trainers_keys(dispatcher);
+    answer->keys = keys->number;
+    answer->key_publics = keys->publics;
+    answer->key_names = keys->names;
+    answer->key_roles = keys->roles;
+    answer->key_tenants = keys->tenants;
 }

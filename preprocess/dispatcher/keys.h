@@ -20,9 +20,10 @@ enum weir_status preprocess_dispatcher_check_name(const struct weir_sender *send
 bool preprocess_dispatcher_may_make(const struct weir_sender *sender, const char *tenant);
 /* The keyring has changed: workers elsewhere are told to beat now. */
 void preprocess_dispatcher_keys(void *state, const struct weir_keyring *keyring);
-/* Adds the keys to the answer of a beat that named older ones. */
-void preprocess_dispatcher_tell_keys(const struct dispatcher *dispatcher,
-                                     const struct weir_request *beat,
+/* Returns the keys of trainers, which are gathered once for each keyring. Until that changes. */
+const struct msg_keys_set *preprocess_dispatcher_trainers_keys(struct dispatcher *dispatcher);
+/* Adds them to the answer of a beat that named older ones. */
+void preprocess_dispatcher_tell_keys(struct dispatcher *dispatcher, const struct weir_request *beat,
                                      struct msg_worker_orders *answer);
 
 #endif

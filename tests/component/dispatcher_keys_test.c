@@ -152,6 +152,20 @@ static void a_worker_of_this_host_is_told_too(void **state)
     assert_int_equal(lab->orders.key_publics.count, 2);
 }
 
+static void keys_are_gathered_once_for_all_workers(void **state)
+{
+    struct lab *lab = *state;
+    struct dispatcher *dispatcher = lab->stage.dispatcher;
+    const char *const *publics;
+    set_keys(lab, 1, 2);
+    publics = preprocess_dispatcher_trainers_keys(dispatcher)->publics.at;
+    beat(lab, lab->stage.peer, 0);
+    assert_ptr_equal(preprocess_dispatcher_trainers_keys(dispatcher)->publics.at, publics);
+    set_keys(lab, 2, 3);
+    assert_int_equal(preprocess_dispatcher_trainers_keys(dispatcher)->publics.count, 2);
+    assert_int_equal(preprocess_dispatcher_trainers_keys(dispatcher)->number, 2);
+}
+
 static int start_postgres(void **state)
 {
     (void)state;
@@ -173,6 +187,7 @@ int main(void)
         KEYS_TEST(a_worker_elsewhere_is_told_of_trainers_once_for_each_change),
         KEYS_TEST(a_change_is_told_at_once),
         KEYS_TEST(a_worker_of_this_host_is_told_too),
+        KEYS_TEST(keys_are_gathered_once_for_all_workers),
     };
     return cmocka_run_group_tests_name("dispatcher_keys", tests, start_postgres, stop_postgres);
 }
