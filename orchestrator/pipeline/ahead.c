@@ -1,6 +1,7 @@
 /* One trigger ahead: while trigger n trains, the samples after it pass the policy, and when trigger n + 1 fires,
  * its row is committed, and the selector asked to choose, so that both are done when n is through. The state of the
- * pipeline stays: READING finds the row and takes its edge, SELECTING asks again and is answered at once.
+ * pipeline stays: EVALUATING goes on to SELECTING at once, which asks again and is answered at once. Where somebody comes
+ * first, it goes the longer way through READING, which finds the row later.
  *
  * Waited for is: the model, scores and cost of n, by policies that are measured or told of them (they stop here at
  * their first check), by selections that a model has a say in, and by budgets; an erasure and an order, which come
@@ -91,6 +92,11 @@ static enum weir_status can_look(const struct pipeline *pipeline, bool *ret_can,
 static bool has_next(const struct pipeline *pipeline)
 {
     return weir_rows_count(pipeline->rows.of[ROW_NEXT]) > 0;
+}
+
+bool orchestrator_pipeline_goes_on(const struct pipeline *pipeline)
+{
+    return has_next(pipeline) && !somebody_comes_first(pipeline);
 }
 
 static void select_next(struct pipeline *pipeline)

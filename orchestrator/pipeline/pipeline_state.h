@@ -229,6 +229,9 @@ void orchestrator_pipeline_look_ahead(struct pipeline *pipeline);
 /* True when pipeline->reader, if there is one, reads ahead. */
 bool orchestrator_pipeline_is_ahead(const struct pipeline *pipeline);
 void orchestrator_pipeline_look_no_further(struct pipeline *pipeline);
+/* True when the trigger after the one under way, as its rows were loaded, has fired already, and neither an order nor
+ * an erasure comes between. */
+bool orchestrator_pipeline_goes_on(const struct pipeline *pipeline);
 /* Commits the trigger after the one under way. False: it could not, or may not, and looks no further. */
 bool orchestrator_pipeline_fire_ahead(struct pipeline *pipeline, const struct fired *fired);
 /* Has that trigger's set chosen. */

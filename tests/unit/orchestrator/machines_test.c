@@ -50,7 +50,7 @@ static void every_pair_of_state_and_event_leads_where_it_is_told(void **state)
          {TO(SKIPPED, READING), TO(ROUND_TRAINED, RENEWING), TO(TRAINED, STORING), ALWAYS}},
         {"RENEWING", {TO(RENEWED, SELECTING), ALWAYS}},
         {"STORING", {TO(STORED, EVALUATING), ALWAYS}},
-        {"EVALUATING", {TO(EVALUATED, READING), ALWAYS}},
+        {"EVALUATING", {TO(EVALUATED, READING), TO(TRIGGERED, SELECTING), ALWAYS}},
         {"CLOSING", {TO(CLOSED, FINISHED), BETWEEN, ALWAYS}},
         {"FINISHED", {TO(APPLIED, FINISHED), TO(REMOVED, REMOVING)}},
         {"PAUSED",
