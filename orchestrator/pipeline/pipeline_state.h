@@ -33,7 +33,9 @@ enum pipeline_row {
     ROW_SCORER,   /* the model that it began to choose with, while that is there */
     ROW_HOLDOUTS, /* models that have learnt for it from what is held out */
     ROW_MODEL,    /* the newest that is stored */
-    ROW_RUN,      /* the newest run that trains for it */
+    ROW_RUN,      /* the newest run that trains for it, in the order of enum run_row */
+    ROW_RUN_BASE,
+    ROW_RUN_BEFORE,
     ROW_NEXT,     /* the trigger behind it, if that has fired already */
     ROWS
 };

@@ -22,6 +22,8 @@ void orchestrator_pipeline_ask_rows(const struct pipeline *pipeline, struct weir
         [ROW_HOLDOUTS] = Q_holdout_models_under_way,
         [ROW_MODEL] = Q_model_newest,
         [ROW_RUN] = Q_run_under_way,
+        [ROW_RUN_BASE] = Q_run_under_way_base,
+        [ROW_RUN_BEFORE] = Q_run_under_way_before,
         [ROW_NEXT] = Q_trigger_next,
     };
     for (size_t i = 0; i < ROWS; i++)

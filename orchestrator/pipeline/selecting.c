@@ -8,6 +8,7 @@
 #include "orchestrator/context/events.h"
 #include "orchestrator/models/lineage.h"
 #include "orchestrator/pipeline/rounds.h"
+#include "orchestrator/pipeline/training.h"
 
 enum { HOLDOUT_MODELS_MAX = 2 };
 
@@ -73,6 +74,8 @@ static enum weir_status effect_sealed(struct pipeline *pipeline, const void *wha
         status =
             orchestrator_lineage_note_set(pipeline->context, selected->digest, selected->path, err);
     }
+    if (status == WEIR_OK && epochs == 0) /* the name of a round's run depends on what was sealed before */
+        status = orchestrator_pipeline_add_run(pipeline, selected, err);
     if (status != WEIR_OK)
         return status;
     WEIR_AUTO_FREE char *key = orchestrator_pipeline_round_key(pipeline, "selection_sealed");

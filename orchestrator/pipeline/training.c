@@ -139,28 +139,45 @@ static const char *find_base(const struct pipeline *pipeline)
                                                : start_from;
 }
 
+/* The run on a set of the newest trigger; texts are borrowed. */
+static struct run_wanted run_on(const struct pipeline *pipeline, const char *purpose,
+                                const char *set_digest, const char *set_path)
+{
+    const struct trigger_round *round = &pipeline->newest.round;
+    return (struct run_wanted){
+        .pipeline = orchestrator_pipeline_outline(pipeline),
+        .purpose = purpose,
+        .mode = "train",
+        .trigger = pipeline->newest.number,
+        .set_digest = set_digest,
+        .set_path = set_path,
+        .epochs = round->epochs > 0 ? round->epochs : pipeline->config->epochs,
+        .epochs_before = round->epochs_before,
+        .epochs_in_all = round->epochs > 0 ? pipeline->config->epochs : 0,
+        .seed = orchestrator_round_seed(pipeline->config->seed, round->number),
+        .base_model = find_base(pipeline),
+    };
+}
+
+enum weir_status orchestrator_pipeline_add_run(const struct pipeline *pipeline,
+                                               const struct msg_selected *selected,
+                                               struct weir_error *err)
+{
+    WEIR_AUTO_FREE char *purpose = orchestrator_pipeline_round_key(pipeline, "train");
+    const struct run_wanted wanted = run_on(pipeline, purpose, selected->digest, selected->path);
+    return orchestrator_run_add(pipeline->all->runs, &wanted, err);
+}
+
 enum weir_status orchestrator_pipeline_run_newest(struct pipeline *pipeline, run_done_fn *done,
                                                   struct weir_error *err)
 {
     enum weir_status status = orchestrator_pipeline_load(pipeline, err);
     if (status != WEIR_OK)
         return status;
-    const struct trigger_round *round = &pipeline->newest.round;
+    const struct trigger_row *newest = &pipeline->newest;
     WEIR_AUTO_FREE char *purpose = orchestrator_pipeline_round_key(pipeline, "train");
-    struct run_wanted wanted = {
-        .pipeline = orchestrator_pipeline_outline(pipeline),
-        .purpose = purpose,
-        .mode = "train",
-        .trigger = pipeline->newest.number,
-        .set_digest = pipeline->newest.set_digest,
-        .set_path = pipeline->newest.set_path,
-        .epochs = round->epochs > 0 ? round->epochs : pipeline->config->epochs,
-        .epochs_before = round->epochs_before,
-        .epochs_in_all = round->epochs > 0 ? pipeline->config->epochs : 0,
-        .seed = orchestrator_round_seed(pipeline->config->seed, round->number),
-        .base_model = find_base(pipeline),
-        .done = &pipeline->rows.of[ROW_RUN],
-    };
+    struct run_wanted wanted = run_on(pipeline, purpose, newest->set_digest, newest->set_path);
+    wanted.known = &pipeline->rows.of[ROW_RUN];
     return orchestrator_run_start(pipeline->all->runs, &wanted, done, pipeline, err);
 }
 

@@ -7,6 +7,10 @@
 
 #include <jansson.h>
 
+/* Inside a transaction: makes that run on the set that was sealed; of a training without rounds. */
+enum weir_status orchestrator_pipeline_add_run(const struct pipeline *pipeline,
+                                               const struct msg_selected *selected,
+                                               struct weir_error *err) WEIR_MUST_USE;
 /* Sees the run of the newest trigger through; at once when it is done already. */
 enum weir_status orchestrator_pipeline_run_newest(struct pipeline *pipeline, run_done_fn *done,
                                                   struct weir_error *err) WEIR_MUST_USE;

@@ -53,6 +53,9 @@ struct runs {
     struct run_tallies tallies;
 };
 
+/* Rows that are read of a run, all each time: its own, of the model that it starts from, of the training before it. */
+enum run_row { RUN_ROW, RUN_BASE, RUN_BEFORE, RUN_ROWS };
+
 struct run_wanted {
     struct pipeline_outline pipeline;
     const char *purpose; /* unique per pipeline: "train/3" */
@@ -66,8 +69,7 @@ struct run_wanted {
     uint64_t seed;
     const char *base_model; /* id, or NULL: initial weights */
     const char *options;    /* of the task, as JSON; NULL: those of the pipeline's program */
-    struct weir_rows *
-        *done; /* its row, taken if that says that it is done; NULL: it is not known */
+    struct weir_rows **known; /* RUN_ROWS, taken if it is done, or was added and not started; NULL: they are not read */
 };
 
 /* Reads the columns cpu_ns, worker_cpu_ns, bytes_read, bytes_sent and gpu_ns. */
@@ -77,6 +79,9 @@ struct orchestrator_cost orchestrator_run_cost(const struct weir_rows *rows, siz
 typedef void run_done_fn(void *owner, const struct run_result *result,
                          const struct weir_error *err);
 
+/* Inside a transaction: makes the run of that purpose, unless there is one. */
+enum weir_status orchestrator_run_add(const struct runs *runs, const struct run_wanted *wanted,
+                                      struct weir_error *err) WEIR_MUST_USE;
 /* Finds or makes the run of that purpose and sees it through. A run that has failed is tried again.
  * UNAVAILABLE when the database is away; `done` is not called then. */
 enum weir_status orchestrator_run_start(struct runs *runs, const struct run_wanted *wanted,

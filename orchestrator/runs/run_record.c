@@ -162,15 +162,30 @@ static struct weir_asked add(const struct runs *runs, const struct run_wanted *w
         DB_I64(weir_now_wall_us()), DB_I64(wanted->epochs_before), DB_I64(wanted->epochs_in_all));
 }
 
-/* Of a run that is done nothing else is needed. */
-static bool take_done(const struct run_wanted *wanted, struct weir_asked rows[RUN_ROWS])
+enum weir_status orchestrator_run_add(const struct runs *runs, const struct run_wanted *wanted,
+                                      struct weir_error *err)
 {
-    struct weir_rows *known = wanted->done != NULL ? *wanted->done : NULL;
-    if (known == NULL || weir_rows_count(known) == 0 ||
-        !weir_str_equal(weir_rows_text(known, 0, "purpose"), wanted->purpose) ||
-        !weir_str_equal(weir_rows_text(known, 0, "state"), "done"))
+    const struct weir_asked asked = add(runs, wanted);
+    return weir_db_run(runs->context->db, asked.query, asked.params, asked.count, NULL, err);
+}
+
+/* One that was begun, or has failed, may have to be opened again. */
+static bool is_settled(const struct weir_rows *run)
+{
+    const char *state = weir_rows_text(run, 0, "state");
+    return weir_str_equal(state, "done") ||
+           (weir_str_equal(state, "open") && weir_rows_i64(run, 0, "starts") == 0);
+}
+
+static bool take_known(const struct run_wanted *wanted, struct weir_asked rows[RUN_ROWS])
+{
+    struct weir_rows **known = wanted->known;
+    if (known == NULL || known[RUN_ROW] == NULL || weir_rows_count(known[RUN_ROW]) == 0 ||
+        !weir_str_equal(weir_rows_text(known[RUN_ROW], 0, "purpose"), wanted->purpose) ||
+        !is_settled(known[RUN_ROW]))
         return false;
-    rows[RUN_ROW].rows = WEIR_TAKE(*wanted->done);
+    for (size_t i = 0; i < RUN_ROWS; i++)
+        rows[i].rows = WEIR_TAKE(known[i]);
     return true;
 }
 
@@ -181,7 +196,7 @@ static enum weir_status find_or_add(const struct runs *runs, const struct run_wa
     struct weir_asked asked[CHANGES + RUN_ROWS] = {
         [ADD] = add(runs, wanted),
         [REOPEN] = DB_ASKED(Q_run_reopen, DB_I64(wanted->pipeline.id), DB_TEXT(wanted->purpose))};
-    if (take_done(wanted, rows))
+    if (take_known(wanted, rows))
         return WEIR_OK;
     ask_rows(wanted->pipeline.id, wanted->purpose, &asked[CHANGES]);
     enum weir_status status = weir_db_ask(runs->context->db, asked, WEIR_COUNT(asked), err);

@@ -113,8 +113,6 @@ struct orchestrator_trainer orchestrator_run_trainer(const struct run *run);
 /* Answers a trainer that asks what to do. */
 void orchestrator_run_tell(const struct run *run, struct weir_rpc_server *server,
                            const struct weir_route *route);
-/* Rows that are read of a run, all each time. */
-enum run_row { RUN_ROW, RUN_BASE, RUN_BEFORE, RUN_ROWS };
 void orchestrator_run_ask_rows(const struct run *run, struct weir_asked asked[RUN_ROWS]);
 /* Takes what came of it; what the run points to changes. NOT_FOUND: an erasure has purged it. */
 enum weir_status orchestrator_run_keep_rows(struct run *run,
