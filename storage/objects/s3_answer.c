@@ -3,7 +3,6 @@
 
 #include "storage/objects/s3_list.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -52,30 +51,11 @@ void storage_s3_answer_describe(const struct s3_answer *answer, long expected, c
     snprintf(text, 128, "found HTTP status %ld %s, expected %ld", answer->code, code, expected);
 }
 
-/* Without its quotes. */
-static struct weir_bytes bare(const char *etag)
+bool storage_s3_answer_is(const struct s3_answer *answer, const struct weir_part *asked,
+                          char text[WEIR_PART_TEXT])
 {
-    size_t size = strlen(etag);
-    bool is_quoted = size >= 2 && etag[0] == '"' && etag[size - 1] == '"';
+    const struct weir_part_answer part = {
+        .range = answer->range, .etag = answer->etag, .size = answer->body.size};
 
-    return is_quoted ? weir_bytes(etag + 1, size - 2) : weir_bytes(etag, size);
-}
-
-bool storage_s3_answer_is(const struct s3_answer *answer, const struct s3_range *asked,
-                          const char *etag, char text[128])
-{
-    uint64_t from = 0, to = 0;
-    bool is_said = sscanf(answer->range, "bytes %" SCNu64 "-%" SCNu64 "/", &from, &to) == 2;
-
-    if (!is_said || from != asked->from || to != asked->from + asked->size - 1)
-        snprintf(text, 128, "found an answer of the bytes '%.40s', expected %" PRIu64 "-%" PRIu64,
-                 answer->range, asked->from, asked->from + asked->size - 1);
-    else if (answer->body.size != asked->size)
-        snprintf(text, 128, "found an answer of %zu bytes, expected %" PRIu64, answer->body.size,
-                 asked->size);
-    else if (*answer->etag && !weir_bytes_equal(bare(answer->etag), bare(etag)))
-        snprintf(text, 128, "found an answer of another object than was asked for");
-    else
-        return true;
-    return false;
+    return weir_part_is(asked, &part, text);
 }

@@ -3,6 +3,7 @@
 #define WEIR_STORAGE_S3_ANSWER_H
 
 #include "core/base/bytes.h"
+#include "core/http/part.h"
 
 enum { S3_KEPT_MAX = 64, S3_KEPT_BYTES_MAX = 16 << 10 };
 
@@ -28,13 +29,9 @@ enum s3_verdict storage_s3_answer_judge(const struct s3_answer *answer);
 /* True for an answer that another try may better. */
 bool storage_s3_answer_is_passing(const struct s3_answer *answer);
 
-/* Bytes of an object. */
-struct s3_range {
-    uint64_t from, size;
-};
-/* True when a 206 holds these bytes of the object with this ETag, and fills `text` with what it is. */
-bool storage_s3_answer_is(const struct s3_answer *answer, const struct s3_range *asked,
-                          const char *etag, char text[128]);
+/* True when a 206 holds these bytes of the object; else fills `text` with what it is. */
+bool storage_s3_answer_is(const struct s3_answer *answer, const struct weir_part *asked,
+                          char text[WEIR_PART_TEXT]);
 
 /* "found HTTP status 403 AccessDenied, expected 200", in 128 characters. */
 void storage_s3_answer_describe(const struct s3_answer *answer, long expected, char text[128]);

@@ -16,7 +16,7 @@ enum { CONNECT_MS = 5000, STILL_S = 20 };
 
 struct s3_call {
     struct s3_transport *transport;
-    struct s3_transfer transfer; /* easy NULL: none is under way */
+    struct weir_transfer transfer; /* easy NULL: none is under way */
     struct curl_slist *headers;
     struct s3_sending sending;
     struct s3_upload upload; /* a copy of sending.upload, if there is one */
@@ -128,7 +128,7 @@ static void keep_headers(struct s3_call *call, struct weir_arena *arena, struct 
 static void forget(struct s3_call *call)
 {
     if (call->transfer.easy != NULL) {
-        storage_s3_transport_remove(call->transport, &call->transfer);
+        weir_transfers_remove(storage_s3_transport_transfers(call->transport), &call->transfer);
         curl_easy_cleanup(call->transfer.easy);
     }
     curl_slist_free_all(call->headers);
@@ -181,7 +181,7 @@ static void leave(struct s3_call *call)
     call->sent = 0;
     weir_buf_clear(&call->body);
     set_options(call);
-    storage_s3_transport_add(call->transport, &call->transfer);
+    weir_transfers_add(storage_s3_transport_transfers(call->transport), &call->transfer);
 }
 
 /* ---- keys ---- */
@@ -334,7 +334,7 @@ struct s3_call *storage_s3_call_new(struct s3_transport *transport)
     struct s3_call *call = weir_calloc(1, sizeof(*call));
 
     call->transport = transport;
-    call->transfer = (struct s3_transfer){.over = on_over, .owner = call};
+    call->transfer = (struct weir_transfer){.over = on_over, .owner = call};
     call->waiting = (struct identity_wait){.fn = on_keys, .owner = call};
     return call;
 }

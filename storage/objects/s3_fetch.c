@@ -125,7 +125,7 @@ static void take_piece(struct s3_fetch *fetch, struct weir_bytes piece)
 static void on_piece(void *owner, const struct s3_answer *answer, const struct weir_error *err)
 {
     struct s3_fetch *fetch = owner;
-    const struct s3_range asked = {fetch->fetched, piece_bytes(fetch)};
+    const struct weir_part asked = {fetch->fetched, piece_bytes(fetch), fetch->job.object->etag};
     char text[128];
 
     if (answer == NULL) {
@@ -135,7 +135,7 @@ static void on_piece(void *owner, const struct s3_answer *answer, const struct w
     } else if (answer->code != 206) {
         storage_s3_answer_describe(answer, 206, text);
         end(fetch, S3_FETCHED_NOTHING, text);
-    } else if (!storage_s3_answer_is(answer, &asked, fetch->job.object->etag, text)) {
+    } else if (!storage_s3_answer_is(answer, &asked, text)) {
         storage_s3_call_again(fetch->call, text);
     } else {
         take_piece(fetch, answer->body);

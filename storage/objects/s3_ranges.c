@@ -465,7 +465,7 @@ static void lose(struct fetch *fetch)
 static void on_answer(void *owner, const struct s3_answer *answer, const struct weir_error *err)
 {
     struct fetch *fetch = owner;
-    const struct s3_range asked = {fetch->from, fetch->size};
+    const struct weir_part asked = {fetch->from, fetch->size, fetch->blocks[0]->body->etag};
     char text[128];
 
     if (answer == NULL) {
@@ -475,7 +475,7 @@ static void on_answer(void *owner, const struct s3_answer *answer, const struct 
     } else if (answer->code != 206) {
         storage_s3_answer_describe(answer, 206, text);
         settle_all(fetch, text);
-    } else if (!storage_s3_answer_is(answer, &asked, fetch->blocks[0]->body->etag, text)) {
+    } else if (!storage_s3_answer_is(answer, &asked, text)) {
         storage_s3_call_again(fetch->call, text);
         return;
     } else {
