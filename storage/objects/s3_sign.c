@@ -11,6 +11,9 @@
 
 enum { DAY_TEXT = 8 };
 
+static const char ALGORITHM[] = "AWS4-HMAC-SHA256";
+static const char UNSIGNED[] = "UNSIGNED-PAYLOAD"; /* in place of the SHA-256 of a body */
+
 void storage_s3_date(int64_t time_us, char date[S3_DATE_TEXT])
 {
     time_t seconds = (time_t)(time_us / 1000000);
@@ -71,9 +74,11 @@ static void list_headers(const struct s3_request *request, const struct s3_crede
         add(headers, "if-match", request->if_match);
     if (request->range != NULL)
         add(headers, "range", request->range);
-    add(headers, "x-amz-content-sha256", storage_s3_body_sha256(request));
-    add(headers, "x-amz-date", request->date);
-    if (credentials->token != NULL)
+    if (!request->in_query) {
+        add(headers, "x-amz-content-sha256", storage_s3_body_sha256(request));
+        add(headers, "x-amz-date", request->date);
+    }
+    if (!request->in_query && credentials->token != NULL)
         add(headers, "x-amz-security-token", credentials->token);
     for (const char *const *also = request->also; also != NULL && *also; also++) {
         weir_require(headers->count < WEIR_COUNT(headers->at));
@@ -82,11 +87,19 @@ static void list_headers(const struct s3_request *request, const struct s3_crede
     qsort(headers->at, headers->count, sizeof(*headers->at), by_name);
 }
 
-static void append_names(const struct signed_headers *headers, struct weir_buf *out)
+static void append_names(const struct signed_headers *headers, const char *between,
+                         struct weir_buf *out)
 {
     for (size_t i = 0; i < headers->count; i++)
-        weir_buf_printf(out, "%s%.*s", i > 0 ? ";" : "", (int)headers->at[i].name_size,
+        weir_buf_printf(out, "%s%.*s", i > 0 ? between : "", (int)headers->at[i].name_size,
                         headers->at[i].name);
+}
+
+/* The day, region and service that a signature is for. */
+static void append_scope(const struct s3_request *request, const char *slash, struct weir_buf *out)
+{
+    weir_buf_printf(out, "%.*s%s%s%ss3%saws4_request", DAY_TEXT, request->date, slash,
+                    request->region, slash, slash);
 }
 
 /* Without spaces around it, and with single ones in it. */
@@ -118,8 +131,8 @@ static void append_canonical(const struct s3_request *request,
         weir_buf_append_text(out, "\n");
     }
     weir_buf_append_text(out, "\n");
-    append_names(&headers, out);
-    weir_buf_printf(out, "\n%s", storage_s3_body_sha256(request));
+    append_names(&headers, ";", out);
+    weir_buf_printf(out, "\n%s", request->in_query ? UNSIGNED : storage_s3_body_sha256(request));
 }
 
 static void hmac(const uint8_t *key, size_t key_size, const char *text, uint8_t out[32])
@@ -131,51 +144,77 @@ static void hmac(const uint8_t *key, size_t key_size, const char *text, uint8_t 
     crypto_auth_hmacsha256_final(&state, out);
 }
 
-static void signing_key(const struct s3_request *request, const struct s3_credentials *credentials,
-                        uint8_t key[32])
+void storage_s3_signing_key(const struct s3_request *request,
+                            const struct s3_credentials *credentials,
+                            struct s3_signing_key *ret_key)
 {
     WEIR_AUTO_BUF secret = {0};
     char day[DAY_TEXT + 1] = {0};
+    uint8_t *key = ret_key->at;
 
     memcpy(day, request->date, DAY_TEXT);
     weir_buf_printf(&secret, "AWS4%s", credentials->secret);
     hmac(secret.at, secret.size, day, key);
-    hmac(key, 32, request->region, key);
-    hmac(key, 32, "s3", key);
-    hmac(key, 32, "aws4_request", key);
+    hmac(key, sizeof(ret_key->at), request->region, key);
+    hmac(key, sizeof(ret_key->at), "s3", key);
+    hmac(key, sizeof(ret_key->at), "aws4_request", key);
     sodium_memzero(secret.at, secret.size);
 }
 
 void storage_s3_signature(const struct s3_request *request,
                           const struct s3_credentials *credentials,
-                          char signature[S3_SIGNATURE_TEXT])
+                          const struct s3_signing_key *key, uint8_t signature[S3_SIGNATURE_BYTES])
 {
     WEIR_AUTO_BUF canonical = {0};
     WEIR_AUTO_BUF to_sign = {0};
-    uint8_t hash[32], key[32];
-    char hex[S3_SIGNATURE_TEXT];
+    uint8_t hash[32];
+    char hex[sizeof(hash) * 2 + 1];
 
     append_canonical(request, credentials, &canonical);
     crypto_hash_sha256(hash, canonical.at, canonical.size);
     weir_hex(hash, sizeof(hash), hex);
-    weir_buf_printf(&to_sign, "AWS4-HMAC-SHA256\n%s\n%.*s/%s/s3/aws4_request\n%s", request->date,
-                    DAY_TEXT, request->date, request->region, hex);
-    signing_key(request, credentials, key);
-    hmac(key, sizeof(key), weir_buf_text(&to_sign), hash);
-    weir_hex(hash, sizeof(hash), signature);
-    sodium_memzero(key, sizeof(key));
+    weir_buf_printf(&to_sign, "%s\n%s\n", ALGORITHM, request->date);
+    append_scope(request, "/", &to_sign);
+    weir_buf_printf(&to_sign, "\n%s", hex);
+    hmac(key->at, sizeof(key->at), weir_buf_text(&to_sign), signature);
 }
 
 void storage_s3_authorization(const struct s3_request *request,
                               const struct s3_credentials *credentials, struct weir_buf *out)
 {
-    char signature[S3_SIGNATURE_TEXT];
+    uint8_t signature[S3_SIGNATURE_BYTES];
+    char hex[S3_SIGNATURE_TEXT];
+    struct s3_signing_key key;
     struct signed_headers headers;
 
-    storage_s3_signature(request, credentials, signature);
+    storage_s3_signing_key(request, credentials, &key);
+    storage_s3_signature(request, credentials, &key, signature);
+    sodium_memzero(&key, sizeof(key));
+    weir_hex(signature, sizeof(signature), hex);
     list_headers(request, credentials, &headers);
-    weir_buf_printf(out, "AWS4-HMAC-SHA256 Credential=%s/%.*s/%s/s3/aws4_request,SignedHeaders=",
-                    credentials->key_id, DAY_TEXT, request->date, request->region);
-    append_names(&headers, out);
-    weir_buf_printf(out, ",Signature=%s", signature);
+    weir_buf_printf(out, "%s Credential=%s/", ALGORITHM, credentials->key_id);
+    append_scope(request, "/", out);
+    weir_buf_append_text(out, ",SignedHeaders=");
+    append_names(&headers, ";", out);
+    weir_buf_printf(out, ",Signature=%s", hex);
+}
+
+/* In the order of their names, which is part of what is signed. */
+void storage_s3_query(const struct s3_request *request, const struct s3_credentials *credentials,
+                      unsigned expires_s, struct weir_buf *out)
+{
+    struct signed_headers headers;
+
+    list_headers(request, credentials, &headers);
+    weir_buf_printf(out, "X-Amz-Algorithm=%s&X-Amz-Credential=", ALGORITHM);
+    storage_s3_encode(credentials->key_id, false, out);
+    weir_buf_append_text(out, "%2F");
+    append_scope(request, "%2F", out);
+    weir_buf_printf(out, "&X-Amz-Date=%s&X-Amz-Expires=%u", request->date, expires_s);
+    if (credentials->token != NULL) {
+        weir_buf_append_text(out, "&X-Amz-Security-Token=");
+        storage_s3_encode(credentials->token, false, out);
+    }
+    weir_buf_append_text(out, "&X-Amz-SignedHeaders=");
+    append_names(&headers, "%3B", out);
 }

@@ -1,12 +1,18 @@
-/* Signature version 4 of S3 requests, as AWS publishes it ("Authenticating Requests: Using the Authorization
- * Header", Amazon S3 API Reference). Pure: the time is handed in. */
+/* Signature version 4 of S3 requests, as AWS publishes it, in a header ("Authenticating Requests: Using the Authorization
+ * Header", Amazon S3 API Reference) or in the query ("Using Query Parameters"): then whoever has the URL may send the
+ * request, as it was signed and until its second. Pure: the time is handed in. */
 #ifndef WEIR_STORAGE_S3_SIGN_H
 #define WEIR_STORAGE_S3_SIGN_H
 
 #include "core/base/bytes.h"
 #include "storage/identity/keys.h"
 
-enum { S3_DATE_TEXT = 17, S3_SIGNATURE_TEXT = 65, S3_ALSO_MAX = 80 /* headers beside those */ };
+enum {
+    S3_DATE_TEXT = 17,
+    S3_SIGNATURE_BYTES = 32,
+    S3_SIGNATURE_TEXT = 2 * S3_SIGNATURE_BYTES + 1,
+    S3_ALSO_MAX = 80 /* headers beside those */
+};
 
 /* The SHA-256 of no bytes, which every request without a body carries. */
 #define S3_EMPTY_SHA256 "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -23,6 +29,12 @@ struct s3_request {
         *also; /* "name: value" of other headers, names in lower case; NULL, or NULL-terminated */
     const char *region;
     char date[S3_DATE_TEXT]; /* "20130524T000000Z" */
+    bool in_query; /* `query` ends in what storage_s3_query() appends, and the body is not signed */
+};
+
+/* A key that is derived from a secret for one day, region and service. A secret itself. */
+struct s3_signing_key {
+    uint8_t at[32];
 };
 
 /* Value of the x-amz-content-sha256 header. */
@@ -30,12 +42,19 @@ const char *storage_s3_body_sha256(const struct s3_request *request);
 void storage_s3_date(int64_t time_us, char date[S3_DATE_TEXT]);
 /* Appends `text` with everything but letters, digits and -_.~ percent-encoded; slashes stay if asked. */
 void storage_s3_encode(const char *text, bool keeps_slashes, struct weir_buf *out);
-/* 64 hexadecimal digits and a zero. */
+void storage_s3_signing_key(const struct s3_request *request,
+                            const struct s3_credentials *credentials,
+                            struct s3_signing_key *ret_key);
+/* Signs a request with the key of its day and region. */
 void storage_s3_signature(const struct s3_request *request,
                           const struct s3_credentials *credentials,
-                          char signature[S3_SIGNATURE_TEXT]);
+                          const struct s3_signing_key *key, uint8_t signature[S3_SIGNATURE_BYTES]);
 /* Appends the value of the Authorization header. */
 void storage_s3_authorization(const struct s3_request *request,
                               const struct s3_credentials *credentials, struct weir_buf *out);
+/* Appends the parameters of a request that is signed in its query, but for `X-Amz-Signature`, the last. They depend on
+ * date, region and the headers that are signed, so that requests alike share them. */
+void storage_s3_query(const struct s3_request *request, const struct s3_credentials *credentials,
+                      unsigned expires_s, struct weir_buf *out);
 
 #endif

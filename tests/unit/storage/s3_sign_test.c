@@ -43,6 +43,17 @@ static struct s3_request complete(const struct s3_request *example)
     return request;
 }
 
+static void sign(const struct s3_request *request, const struct s3_credentials *credentials,
+                 char hex[S3_SIGNATURE_TEXT])
+{
+    struct s3_signing_key key;
+    uint8_t signature[S3_SIGNATURE_BYTES];
+
+    storage_s3_signing_key(request, credentials, &key);
+    storage_s3_signature(request, credentials, &key, signature);
+    weir_hex(signature, sizeof(signature), hex);
+}
+
 static void published_requests_have_their_published_signatures(void **state)
 {
     (void)state;
@@ -51,7 +62,7 @@ static void published_requests_have_their_published_signatures(void **state)
         char signature[S3_SIGNATURE_TEXT];
 
         assert_string_equal(request.date, "20130524T000000Z");
-        storage_s3_signature(&request, &CREDENTIALS, signature);
+        sign(&request, &CREDENTIALS, signature);
         assert_string_equal(signature, EXAMPLES[i].signature);
     }
 }
@@ -70,6 +81,44 @@ static void the_authorization_names_key_scope_and_headers(void **state)
         "Signature=f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41");
 }
 
+/* "Authenticating Requests: Using Query Parameters (AWS Signature Version 4)", its example. */
+static void the_published_query_has_its_published_signature(void **state)
+{
+    struct s3_request request =
+        complete(&(struct s3_request){.path = "/test.txt", .in_query = true});
+    char signature[S3_SIGNATURE_TEXT];
+    WEIR_AUTO_BUF query = {0};
+
+    (void)state;
+    storage_s3_query(&request, &CREDENTIALS, 86400, &query);
+    assert_string_equal(
+        weir_buf_text(&query),
+        "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AKIAIOSFODNN7EXAMPLE%2F20130524%2F"
+        "us-east-1%2Fs3%2Faws4_request&X-Amz-Date=20130524T000000Z&X-Amz-Expires=86400&"
+        "X-Amz-SignedHeaders=host");
+    request.query = weir_buf_text(&query);
+    sign(&request, &CREDENTIALS, signature);
+    assert_string_equal(signature,
+                        "aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404");
+}
+
+static void a_query_has_the_token_of_a_session_and_names_the_headers_that_are_signed(void **state)
+{
+    static char token[] = "to/ken+=";
+    const struct s3_credentials of_session = {.key_id = key_id, .secret = secret, .token = token};
+    struct s3_request request = complete(&(struct s3_request){
+        .path = "/a", .range = "bytes=0-9", .if_match = "\"e\"", .in_query = true});
+    WEIR_AUTO_BUF query = {0};
+
+    (void)state;
+    storage_s3_query(&request, &of_session, 2, &query);
+    assert_string_equal(
+        weir_buf_text(&query),
+        "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AKIAIOSFODNN7EXAMPLE%2F20130524%2F"
+        "us-east-1%2Fs3%2Faws4_request&X-Amz-Date=20130524T000000Z&X-Amz-Expires=2&"
+        "X-Amz-Security-Token=to%2Fken%2B%3D&X-Amz-SignedHeaders=host%3Bif-match%3Brange");
+}
+
 static void keys_are_encoded_byte_by_byte(void **state)
 {
     WEIR_AUTO_BUF out = {0};
@@ -85,6 +134,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(published_requests_have_their_published_signatures),
         cmocka_unit_test(the_authorization_names_key_scope_and_headers),
+        cmocka_unit_test(the_published_query_has_its_published_signature),
+        cmocka_unit_test(a_query_has_the_token_of_a_session_and_names_the_headers_that_are_signed),
         cmocka_unit_test(keys_are_encoded_byte_by_byte),
     };
     return cmocka_run_group_tests_name("s3: signatures", tests, NULL, NULL);
