@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """What benchmarks/suite/prepare makes of packages, on slices of a few rows in their formats: times are those of the data, and
-features of a row are made of what was known before it."""
+features of a row are made of what was known before it. And what holds for all streams, as one platform has them."""
 import csv
 import json
 import pathlib
+import re
 import struct
 import subprocess
 import sys
@@ -132,6 +133,20 @@ def what_nobody_has_is_said(folder):
     assert not list((folder / "into").iterdir())
 
 
+# --- the grids, which run on one platform ---
+
+
+def datasets_of_streams_have_names_of_their_own(_):
+    grids = PREPARE.parent / "grids"
+    owners = {}
+    for base in sorted({re.search(r"(?m)^base: (\S+)$", grid.read_text())[1] for grid in grids.glob("*.yaml")}):
+        names = re.findall(r"(?m)^  - name: (\S+)$", (grids / base).read_text())
+        assert names, f"{base} names no dataset"
+        for name in names:
+            assert name not in owners, f"{owners[name]} and {base} both have a dataset {name}"
+            owners[name] = base
+
+
 # --- what is said of triggers ---
 
 
@@ -150,7 +165,8 @@ def delays_are_rows_after_a_change(folder):
 
 
 def main():
-    for check in (delays_are_rows_after_a_change, bank_goes_on_when_months_step_back, flights_are_late_after_a_quarter_of_an_hour,
+    for check in (datasets_of_streams_have_names_of_their_own, delays_are_rows_after_a_change,
+                  bank_goes_on_when_months_step_back, flights_are_late_after_a_quarter_of_an_hour,
                   air_is_asked_for_six_hours_after_what_is_known, winds_know_the_past_alone, speeches_are_of_two_parties,
                   clicks_are_what_the_generator_writes, what_nobody_has_is_said):
         with tempfile.TemporaryDirectory() as folder:
