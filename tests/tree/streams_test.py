@@ -2,6 +2,8 @@
 """What benchmarks/suite/prepare makes of packages, on slices of a few rows in their formats: times are those of the data, and
 features of a row are made of what was known before it. And what holds for all streams, as one platform has them."""
 import csv
+import importlib.machinery
+import importlib.util
 import json
 import pathlib
 import re
@@ -9,6 +11,9 @@ import struct
 import subprocess
 import sys
 import tempfile
+import types
+
+sys.dont_write_bytecode = True
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PREPARE = ROOT / "benchmarks" / "suite" / "prepare"
@@ -147,6 +152,20 @@ def datasets_of_streams_have_names_of_their_own(_):
             owners[name] = base
 
 
+def program(path):
+    """A program of the suite as a module."""
+    loader = importlib.machinery.SourceFileLoader(path.name, str(path))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
+
+
+def as_many_seeds_are_run_as_are_wanted(folder):
+    run = program(PREPARE.with_name("run"))
+    for seeds, line in ((2, "seeds: [1, 2]"), (None, "seeds: [1, 2, 3, 4, 5]")):
+        assert line in run.grid_of("fashion", types.SimpleNamespace(seeds=seeds, out=folder)).read_text().splitlines()
+
+
 # --- what is said of triggers ---
 
 
@@ -165,7 +184,7 @@ def delays_are_rows_after_a_change(folder):
 
 
 def main():
-    for check in (datasets_of_streams_have_names_of_their_own, delays_are_rows_after_a_change,
+    for check in (datasets_of_streams_have_names_of_their_own, as_many_seeds_are_run_as_are_wanted, delays_are_rows_after_a_change,
                   bank_goes_on_when_months_step_back, flights_are_late_after_a_quarter_of_an_hour,
                   air_is_asked_for_six_hours_after_what_is_known, winds_know_the_past_alone, speeches_are_of_two_parties,
                   clicks_are_what_the_generator_writes, what_nobody_has_is_said):
