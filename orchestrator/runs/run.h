@@ -128,7 +128,7 @@ struct run_progress {
     int64_t number;
     int64_t pipeline;
     int64_t trigger;
-    const char *mode;
+    const char *mode; /* until the next step of the run */
     uint64_t samples, samples_total;
     double loss;
     int64_t busy_ns, wait_ns;

@@ -123,7 +123,6 @@ static void keep_metrics(struct run *run, const char *metrics)
 
     free(run->metrics);
     run->metrics = check_metrics(metrics, &err) == WEIR_OK ? weir_strdup(metrics) : NULL;
-    run->progress.metrics = run->metrics;
 }
 
 /* Takes in what a trainer says it has done so far. */
@@ -147,7 +146,6 @@ static void note_progress(struct run *run, const struct msg_run_beat *beat)
     run->progress.number = run->number;
     run->progress.pipeline = run->pipeline;
     run->progress.trigger = run->trigger;
-    run->progress.mode = run->mode;
     run->progress.samples = sum.samples;
     run->progress.samples_total = beat->samples_total;
     run->progress.busy_ns = sum.busy_ns;
@@ -287,6 +285,14 @@ void orchestrator_run_finished(struct runs *runs, struct weir_request *request)
     orchestrator_run_settle(run);
 }
 
+/* Texts are the run's, as they are now: rows that are read again take the place of those of the newest message. */
+static void show(const struct run *run, struct run_progress *ret_progress)
+{
+    *ret_progress = run->progress;
+    ret_progress->mode = run->mode;
+    ret_progress->metrics = run->metrics;
+}
+
 bool orchestrator_run_progress_of(const struct runs *runs, int64_t number,
                                   struct run_progress *ret_progress)
 {
@@ -294,7 +300,7 @@ bool orchestrator_run_progress_of(const struct runs *runs, int64_t number,
 
     if (run == NULL || run->progress.number == 0)
         return false;
-    *ret_progress = run->progress;
+    show(run, ret_progress);
     return true;
 }
 
@@ -305,7 +311,7 @@ bool orchestrator_run_progress(const struct runs *runs, int64_t pipeline,
 
     LIST_FOREACH (run, &runs->all, link) {
         if (run->progress.number != 0 && (pipeline == 0 || pipeline == run->pipeline)) {
-            *ret_progress = run->progress;
+            show(run, ret_progress);
             return true;
         }
     }

@@ -75,6 +75,24 @@ static void a_loss_that_is_no_number_is_told_as_null(void **state)
     assert_int_equal(stage_reported(stage, "\"loss\":null"), 3);
 }
 
+/* Its row is read again whenever the run takes a step. */
+static void progress_of_a_run_is_shown_as_long_as_there_is_one(void **state)
+{
+    struct stage *stage = *state;
+    size_t shown = 0;
+    struct pipeline *pipeline = stage_submit(stage, PIPELINE);
+    while (orchestrator_pipeline_state(pipeline) != PIPELINE_FINISHED) {
+        struct run_progress progress;
+        weir_loop_step(stage->loop, 5);
+        if (!orchestrator_run_progress(&stage->orch->runs, 0, &progress))
+            continue;
+        shown++;
+        assert_true(strcmp(progress.mode, "train") == 0 || strcmp(progress.mode, "evaluate") == 0);
+        assert_string_equal(progress.metrics, "{\"warmth\":1}");
+    }
+    assert_true(shown > 0);
+}
+
 /* Dies after every so many rounds of the loop, and goes on. */
 static void run_with_deaths(struct stage *stage, int rounds)
 {
@@ -478,6 +496,8 @@ int main(void)
                                         stage_setup, stage_teardown),
         cmocka_unit_test_setup_teardown(a_loss_that_is_no_number_is_told_as_null, stage_setup,
                                         stage_teardown),
+        cmocka_unit_test_setup_teardown(progress_of_a_run_is_shown_as_long_as_there_is_one,
+                                        stage_setup, stage_teardown),
         cmocka_unit_test_setup_teardown(dying_anywhere_changes_nothing, stage_setup,
                                         stage_teardown),
         cmocka_unit_test_setup_teardown(
