@@ -3,6 +3,7 @@
  * says what the operators made of each, without a model; export writes that to a folder. */
 #include "core/base/bytes.h"
 #include "core/base/clock.h"
+#include "core/base/fault.h"
 #include "core/base/memory.h"
 #include "trainer_client/features.h"
 #include "trainer_client/trainer.h"
@@ -81,6 +82,7 @@ static enum weir_status take_train(struct trainer *trainer, const struct weir_ba
 {
     bool reports = trainer->width > 0;
     double loss = 0.0;
+    (void)weir_fault("trainer.batch");
     trainer->learner.scores = reports ? room_for(trainer, batch) : NULL;
     enum weir_status status =
         trainer_learner_step(&trainer->learner, batch, rate_of(trainer, batch), &loss, err);

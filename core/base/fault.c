@@ -1,4 +1,4 @@
-/* Parses WEIR_FAULTS once ("db.commit=3,run.store=!2") and counts the passes over each named point. */
+/* Parses WEIR_FAULTS once ("db.commit=3,run.store=!2,batch.take=?9") and counts the passes over each named point. */
 #include "core/base/fault.h"
 
 #include "core/base/error.h"
@@ -16,7 +16,7 @@ enum { FAULTS_MAX = 16, POINT_NAME_MAX = 64 };
 struct fault {
     char point[POINT_NAME_MAX];
     unsigned long pass; /* this one, counted from 1 */
-    bool kills;
+    int signal;         /* raised there; 0: the pass fails */
     atomic_ulong passes;
 };
 
@@ -31,8 +31,8 @@ static bool parse_one(char *text, struct fault *ret_fault)
     if (number == NULL || number == text || (size_t)(number - text) >= POINT_NAME_MAX)
         return false;
     *number++ = '\0';
-    ret_fault->kills = *number == '!';
-    number += ret_fault->kills;
+    ret_fault->signal = *number == '!' ? SIGKILL : *number == '?' ? SIGSTOP : 0;
+    number += ret_fault->signal != 0;
     char *end;
     ret_fault->pass = strtoul(number, &end, 10);
     snprintf(ret_fault->point, sizeof(ret_fault->point), "%s", text);
@@ -51,7 +51,7 @@ static void parse_all(void)
     for (char *one = strtok_r(text, ",", &rest); one != NULL; one = strtok_r(NULL, ",", &rest)) {
         weir_require(fault_count < FAULTS_MAX);
         if (!parse_one(one, &faults[fault_count++])) {
-            fprintf(stderr, "WEIR_FAULTS: expected point=N or point=!N, found '%s'\n", value);
+            fprintf(stderr, "WEIR_FAULTS: expected point=N, =!N or =?N, found '%s'\n", value);
             abort();
         }
     }
@@ -66,9 +66,9 @@ bool weir_fault(const char *point)
             continue;
         if (atomic_fetch_add(&fault->passes, 1) + 1 != fault->pass)
             continue;
-        if (fault->kills)
-            raise(SIGKILL);
-        return true;
+        if (fault->signal == 0)
+            return true;
+        raise(fault->signal);
     }
     return false;
 }

@@ -1,7 +1,8 @@
 /* Counted faults for tests: WEIR_FAULTS="db.commit=3" makes the third pass over that point fail
- * (or, with "!3", kill the process there as kill -9 would). Points are named where they stand;
- * without the variable a point costs one predictable branch. Several are separated by commas. Never
- * placed in per-sample code. The table of points, filled at the first pass, is the one other
+ * (or, with "!3", kill the process there as kill -9 would; with "?3", stop it until somebody sends
+ * SIGCONT, after which the pass is like any other). Points are named where they stand; without the
+ * variable a point costs one predictable branch. Several are separated by commas. Never placed in
+ * per-sample code. The table of points, filled at the first pass, is the one other
  * mutable global beside core/base/log.c. */
 #ifndef WEIR_BASE_FAULT_H
 #define WEIR_BASE_FAULT_H

@@ -310,7 +310,7 @@ def stopped(pids):
 
 @contextlib.contextmanager
 def faulty(faults):
-    """Processes that start meanwhile fail or die at these points (core/base/fault.h)."""
+    """Processes that start meanwhile fail, die or stop at these points (core/base/fault.h)."""
     os.environ["WEIR_FAULTS"] = faults
     try:
         yield

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -101,11 +103,45 @@ static void an_exclamation_mark_kills_as_kill_9_would(void **state)
     assert_true(child_died_of(&child, SIGKILL));
 }
 
+/* Leaves with the result of nine passes of which one stops, or with 90 if none does. */
+static int stop_and_go_on(const void *argument)
+{
+    int status;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(pass_nine_times(argument));
+    weir_require(child > 0 && waitpid(child, &status, WUNTRACED) == child);
+    if (!WIFSTOPPED(status))
+        return 90;
+    weir_require(kill(child, SIGCONT) == 0 && waitpid(child, &status, 0) == child);
+    return WEXITSTATUS(status);
+}
+
+static void a_question_mark_stops_until_somebody_continues(void **state)
+{
+    (void)state;
+    static const struct {
+        struct passes passes;
+        int code;
+    } CASES[] = {
+        {{"db.commit=?4", "db.commit"}, 0},
+        {{"db.commit=?4,db.commit=6", "db.commit"}, 16},
+        {{"db.commit=?4", "other"}, 90},
+        {{"db.commit=?10", "db.commit"}, 90},
+    };
+    for (size_t i = 0; i < sizeof(CASES) / sizeof(*CASES); i++) {
+        struct child child;
+        child_run(&child, stop_and_go_on, &CASES[i].passes);
+        assert_true(child_left_with(&child, CASES[i].code));
+    }
+}
+
 static void a_malformed_variable_is_refused_loudly(void **state)
 {
     (void)state;
-    static const char *const WRONG[] = {"db.commit",   "=3",           "db.commit=", "db.commit=x",
-                                        "db.commit=0", "db.commit=3x", "db.commit=!"};
+    static const char *const WRONG[] = {"db.commit",   "=3",           "db.commit=",
+                                        "db.commit=x", "db.commit=0",  "db.commit=3x",
+                                        "db.commit=!", "db.commit=!?3"};
     for (size_t i = 0; i < sizeof(WRONG) / sizeof(*WRONG); i++) {
         struct child child;
         child_run(&child, pass_nine_times, &(struct passes){WRONG[i], "db.commit"});
@@ -120,6 +156,7 @@ int main(void)
         cmocka_unit_test(exactly_the_named_pass_over_the_named_point_fails),
         cmocka_unit_test(passes_of_several_threads_are_counted_together),
         cmocka_unit_test(an_exclamation_mark_kills_as_kill_9_would),
+        cmocka_unit_test(a_question_mark_stops_until_somebody_continues),
         cmocka_unit_test(a_malformed_variable_is_refused_loudly),
     };
     return cmocka_run_group_tests_name("fault", tests, NULL, NULL);
