@@ -7,6 +7,7 @@
 #include "core/rpc/calls.h"
 #include "core/rpc/handshakes.h"
 #include "core/rpc/keys.h"
+#include "core/rpc/knocking.h"
 #include "core/rpc/parts.h"
 #include "core/rpc/socket.h"
 
@@ -17,9 +18,6 @@
 enum {
     DRAIN_BUDGET = 64,
     WAIT_MAX_MS = 1000,
-    KNOCK_MS =
-        200, /* a key that was turned away is shown again after so long, then twice as long */
-    KNOCK_MAX_MS = 5000,
     KNOCKS = 3, /* that end calls: keys that were made a moment ago are not known everywhere yet */
 };
 
@@ -384,11 +382,8 @@ static void on_failed_handshake(void *owner, uint32_t value)
     struct weir_rpc_peer *peer = owner;
     if (value != WEIR_HANDSHAKE_DENIED)
         return;
-    int64_t wait_ms = KNOCK_MS;
-    for (unsigned i = 0; i < peer->knocks && wait_ms < KNOCK_MAX_MS; i++)
-        wait_ms *= 2;
-    peer->knocks++;
-    peer->knock_ms = weir_loop_clock_ms(peer->loop) + wait_ms;
+    peer->knock_ms =
+        weir_loop_clock_ms(peer->loop) + weir_knock_pause_ms(peer->knocks++, weir_random_u64());
     peer->is_denied = peer->knocks >= KNOCKS;
     set_timer(peer, peer->is_denied ? 0 : peer->knock_ms); /* calls end outside of this */
 }

@@ -5,6 +5,7 @@
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "core/rpc/keys.h"
+#include "core/rpc/knocking.h"
 #include "core/rpc/rpc.h"
 
 #include <arpa/inet.h>
@@ -105,12 +106,25 @@ static void name_peer(void *socket)
     weir_require(rc == 0);
 }
 
+/* Servers elsewhere have thousands of peers. */
+static void draw_reconnects(void *socket)
+{
+    const struct weir_reconnects reconnects = weir_reconnects_draw(weir_random_u64());
+    const struct option drawn[] = {
+        {false, true, ZMQ_RECONNECT_IVL, reconnects.first_ms},
+        {false, true, ZMQ_RECONNECT_IVL_MAX, reconnects.last_ms},
+    };
+    set_all(socket, drawn, WEIR_COUNT(drawn), false);
+}
+
 static void set_options(void *socket, const struct weir_socket_plan *plan)
 {
     bool is_server = plan->kind == WEIR_SOCKET_SERVER;
     set_all(socket, OPTIONS, WEIR_COUNT(OPTIONS), is_server);
     if (plan->pair != NULL)
         set_all(socket, ELSEWHERE, WEIR_COUNT(ELSEWHERE), is_server);
+    if (plan->pair != NULL && !is_server)
+        draw_reconnects(socket);
     else if (!is_server)
         name_peer(socket);
     int64_t message_max = (int64_t)weir_socket_bytes_max(plan);

@@ -7,6 +7,7 @@
 #include "core/base/rng.h"
 #include "core/rpc/envelope.h"
 #include "core/rpc/keys.h"
+#include "core/rpc/knocking.h"
 #include "core/wire/wire.h"
 
 #include <errno.h>
@@ -257,6 +258,17 @@ static void take_all(struct crowd *crowd, void *socket)
 
 /* ---- dialing ---- */
 
+/* As core/rpc/socket.c does, for the next connection that the socket dials. */
+static void draw_reconnects(void *socket)
+{
+    const struct weir_reconnects drawn = weir_reconnects_draw(weir_random_u64());
+    int rc = zmq_setsockopt(socket, ZMQ_RECONNECT_IVL, &drawn.first_ms, sizeof(int));
+
+    weir_require(rc == 0);
+    rc = zmq_setsockopt(socket, ZMQ_RECONNECT_IVL_MAX, &drawn.last_ms, sizeof(int));
+    weir_require(rc == 0);
+}
+
 /* A member with a key has no other name: nobody takes the route of another one. */
 static void prove(void *socket, const char *address, const struct weir_pair *pair)
 {
@@ -265,6 +277,7 @@ static void prove(void *socket, const char *address, const struct weir_pair *pai
     int rc = 0;
 
     if (pair != NULL) {
+        draw_reconnects(socket);
         weir_require(weir_keys_connect(socket, address, pair, &err) == WEIR_OK);
         return;
     }
