@@ -103,6 +103,15 @@ static bool is_waiting(const struct weir_rpc_peer *peer, const struct weir_call 
     return peer->handshakes != NULL && !peer->is_reached && call->outage == peer->outage;
 }
 
+/* Returns how seldom a call is sent again at last. A server on this host may have been killed without a sign: it is asked
+ * twice a second. Under keys there is a sign, and thousands may wait for a server that stands, but is slow. */
+static int64_t resend_max_ms(const struct weir_rpc_peer *peer, const struct weir_call *call)
+{
+    if (call->frames.count > 0)
+        return WEIR_RPC_FRAMED_RESEND_MAX_MS;
+    return peer->handshakes != NULL ? WEIR_RPC_RESEND_MAX_MS : WEIR_RPC_RESEND_MS;
+}
+
 static void send_call(struct weir_rpc_peer *peer, struct weir_call *call, int64_t now_ms)
 {
     int64_t left = call->deadline_ms - now_ms;
@@ -123,7 +132,7 @@ static void send_call(struct weir_rpc_peer *peer, struct weir_call *call, int64_
         .envelope = &envelope, .header = weir_buf_view(&call->header), .frames = &frames};
     if (!weir_parts_send(peer->socket, &parcel))
         weir_frames_clear(&frames);
-    if (call->frames.count > 0 && call->resend_ms < WEIR_RPC_FRAMED_RESEND_MAX_MS)
+    if (call->resend_ms < resend_max_ms(peer, call))
         call->resend_ms *= 2;
 }
 
@@ -388,12 +397,22 @@ static void on_failed_handshake(void *owner, uint32_t value)
     set_timer(peer, peer->is_denied ? 0 : peer->knock_ms); /* calls end outside of this */
 }
 
-/* Requests that were sent and not answered may be lost with the connection: each is sent once more. */
+/* Requests that were sent and not answered may be lost with the connection: each is sent once more, unless it was while
+ * the server was away. */
 static void on_reached(void *owner, bool is_reached)
 {
     struct weir_rpc_peer *peer = owner;
+    int64_t now_ms = weir_loop_clock_ms(peer->loop);
     peer->is_reached = is_reached;
     peer->outage += !is_reached;
+    for (size_t i = 0; is_reached && i < peer->calls.count; i++) {
+        struct weir_call *call = peer->calls.at[i];
+        if (call->outage == peer->outage || call->frames.count > 0)
+            continue;
+        call->resend_ms = WEIR_RPC_RESEND_MS;
+        call->send_ms = now_ms;
+        set_timer(peer, now_ms);
+    }
 }
 
 static struct weir_socket_plan plan_of(const struct weir_rpc_peer *peer)

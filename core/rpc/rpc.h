@@ -17,7 +17,9 @@
 
 enum {
     WEIR_ROUTE_MAX = 64,      /* bytes of a ROUTER identity */
-    WEIR_RPC_RESEND_MS = 500, /* an unanswered request is sent again */
+    WEIR_RPC_RESEND_MS = 500, /* an unanswered request is sent again, at first */
+    WEIR_RPC_RESEND_MAX_MS =
+        2000, /* … and at last, under keys: who has one knows when its server is there again */
     WEIR_RPC_REFUSED_MS =
         10, /* … one that was refused as UNAVAILABLE, at first; then twice as long */
     WEIR_RPC_FRAMED_RESEND_MS = 1000,     /* … one with frames, at first */

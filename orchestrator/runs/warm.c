@@ -20,9 +20,9 @@
 #include <string.h>
 
 enum {
-    HEARD_MS = 3 * WEIR_RPC_RESEND_MS, /* one that waits asks again sooner than this */
-    LEAVE_MS = 2000,                   /* then it is ended */
-    COMING_MS = 250,                   /* of waiting for one that is done and has not asked yet */
+    HEARD_MS = 2 * WEIR_RPC_RESEND_MAX_MS, /* one that waits asks again sooner than this */
+    LEAVE_MS = 2000,                       /* then it is ended */
+    COMING_MS = 250, /* of waiting for one that is done and has not asked yet */
 };
 
 enum warm_state { WORKING, IDLE, LEAVING };

@@ -12,7 +12,12 @@
 
 #include <cmocka.h>
 
-enum { COPIES = 100, COPIES_MAX = 10 /* some are sent again once the server is there */ };
+enum {
+    COPIES = 100,
+    COPIES_MAX = 10, /* some are sent again once the server is there */
+    STEPS = 100,
+    SLOW_MS = 20 * WEIR_RPC_RESEND_MAX_MS,
+};
 
 struct lab {
     struct weir_loop *loop;
@@ -44,24 +49,52 @@ static void stop(struct lab *lab)
     zmq_ctx_term(lab->context);
 }
 
+/* Returns an endpoint that nobody serves. */
+static void find_endpoint(struct lab *lab, char endpoint[64])
+{
+    size_t size = 64;
+    serve(lab, "tcp://127.0.0.1:*");
+    assert_int_equal(zmq_getsockopt(lab->socket, ZMQ_LAST_ENDPOINT, endpoint, &size), 0);
+    stop(lab);
+}
+
+static struct weir_rpc_peer *connect_anna(struct lab *lab, const char *endpoint)
+{
+    WEIR_AUTO_FREE char *address = weir_format("%s#%s", endpoint, lab->own.public);
+    struct weir_rpc_peer *peer = NULL;
+    assert_int_equal(weir_rpc_connect_as(lab->loop, address, &lab->anna, NULL, NULL, &peer, NULL),
+                     WEIR_OK);
+    return peer;
+}
+
 static void step(struct lab *lab, int64_t ms)
 {
     lab->now_ms += ms;
     weir_loop_step(lab->loop, 1);
 }
 
-/* Returns the type of the next message. */
-static enum weir_message take(struct lab *lab)
+/* False: none is there. */
+static bool take_one(struct lab *lab, enum weir_message *ret_type)
 {
     struct weir_envelope envelope;
     uint8_t name[WEIR_ROUTE_MAX], first[WEIR_ENVELOPE_BYTES], header[256];
-    while (zmq_recv(lab->socket, name, sizeof(name), ZMQ_DONTWAIT) < 0)
-        step(lab, 1);
+    if (zmq_recv(lab->socket, name, sizeof(name), ZMQ_DONTWAIT) < 0)
+        return false;
     assert_int_equal(zmq_recv(lab->socket, first, sizeof(first), 0), sizeof(first));
     assert_true(zmq_recv(lab->socket, header, sizeof(header), 0) >= 0);
     assert_int_equal(weir_envelope_unpack(weir_bytes(first, sizeof(first)), &envelope, NULL),
                      WEIR_OK);
-    return (enum weir_message)envelope.type;
+    *ret_type = (enum weir_message)envelope.type;
+    return true;
+}
+
+/* Returns the type of the next message; its clock goes on by `ms` at each step until then. */
+static enum weir_message take(struct lab *lab, int64_t ms)
+{
+    enum weir_message type;
+    while (!take_one(lab, &type))
+        step(lab, ms);
+    return type;
 }
 
 static int set_up(void **state)
@@ -93,21 +126,15 @@ static void a_request_waits_once_for_a_server_that_is_away(void **state)
 {
     struct lab *lab = *state;
     const struct msg_credit credit = {.session = 1};
-    struct weir_rpc_peer *peer = NULL;
     char endpoint[64];
-    size_t size = sizeof(endpoint);
-    serve(lab, "tcp://127.0.0.1:*");
-    assert_int_equal(zmq_getsockopt(lab->socket, ZMQ_LAST_ENDPOINT, endpoint, &size), 0);
-    stop(lab);
-    WEIR_AUTO_FREE char *address = weir_format("%s#%s", endpoint, lab->own.public);
-    assert_int_equal(weir_rpc_connect_as(lab->loop, address, &lab->anna, NULL, NULL, &peer, NULL),
-                     WEIR_OK);
+    find_endpoint(lab, endpoint);
+    struct weir_rpc_peer *peer = connect_anna(lab, endpoint);
     weir_rpc_call(peer, MSG_health, NULL, INT32_MAX, on_done, NULL);
     for (int i = 0; i < COPIES; i++)
         step(lab, WEIR_RPC_RESEND_MS);
     serve(lab, endpoint);
     int copies = 0;
-    while (take(lab) == MSG_health)
+    while (take(lab, 1) == MSG_health)
         if (++copies == 1) /* all that waited has come before */
             weir_rpc_send(peer, MSG_credit, &credit);
     assert_in_range(copies, 1, COPIES_MAX);
@@ -115,11 +142,54 @@ static void a_request_waits_once_for_a_server_that_is_away(void **state)
     weir_rpc_peer_close(peer);
 }
 
+static void a_server_that_stands_and_is_slow_is_asked_ever_more_seldom(void **state)
+{
+    struct lab *lab = *state;
+    char endpoint[64];
+    enum weir_message type;
+    int copies = 1;
+    find_endpoint(lab, endpoint);
+    serve(lab, endpoint);
+    struct weir_rpc_peer *peer = connect_anna(lab, endpoint);
+    weir_rpc_call(peer, MSG_health, NULL, INT32_MAX, on_done, NULL);
+    assert_int_equal(take(lab, 0), MSG_health);
+    for (int64_t ms = 0; ms < SLOW_MS; ms += SLOW_MS / STEPS) {
+        step(lab, SLOW_MS / STEPS);
+        copies += take_one(lab, &type);
+    }
+    const struct msg_credit credit = {.session = 1};
+    weir_rpc_send(peer, MSG_credit, &credit);
+    while (take(lab, 0) == MSG_health) /* those that were on their way */
+        copies++;
+    /* After 500 ms, 1 s, and each 2 s: a half or a whole of them may be told of at one step of the clock. */
+    assert_in_range(copies, SLOW_MS / WEIR_RPC_RESEND_MAX_MS, SLOW_MS / WEIR_RPC_RESEND_MAX_MS + 3);
+    stop(lab);
+    weir_rpc_peer_close(peer);
+}
+
+static void a_server_that_comes_back_is_asked_at_once(void **state)
+{
+    struct lab *lab = *state;
+    char endpoint[64];
+    find_endpoint(lab, endpoint);
+    serve(lab, endpoint);
+    struct weir_rpc_peer *peer = connect_anna(lab, endpoint);
+    weir_rpc_call(peer, MSG_health, NULL, INT32_MAX, on_done, NULL);
+    assert_int_equal(take(lab, 0), MSG_health); /* and it is lost */
+    stop(lab);
+    serve(lab, endpoint);
+    assert_int_equal(take(lab, 0), MSG_health); /* while its clock stands still */
+    stop(lab);
+    weir_rpc_peer_close(peer);
+}
+
 int main(void)
 {
+#define AWAY_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_request_waits_once_for_a_server_that_is_away, set_up,
-                                        tear_down),
+        AWAY_TEST(a_request_waits_once_for_a_server_that_is_away),
+        AWAY_TEST(a_server_that_stands_and_is_slow_is_asked_ever_more_seldom),
+        AWAY_TEST(a_server_that_comes_back_is_asked_at_once),
     };
     return cmocka_run_group_tests_name("rpc_away", tests, NULL, NULL);
 }
