@@ -1,12 +1,14 @@
 /* Starts the platform of orchestrator/platform in a scratch directory and speaks to its services. */
 #include "benchmarks/rig.h"
 
+#include "core/base/file.h"
 #include "core/base/log.h"
 #include "core/base/rng.h"
 #include "core/service/service.h"
 #include "orchestrator/platform/platform.h"
 #include "orchestrator/values/listen_address.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -21,6 +23,7 @@ enum {
     FIRST_PORT = 20000, /* those from 32768 on are given to whoever connects */
     PORTS = 12000,
     PORT_TRIES = 100,
+    SCHEDSTAT_MAX = 256,
 };
 
 static const char *const NAMES[RIG_SERVICES] = {"storage", "selector", "dispatcher"};
@@ -221,7 +224,7 @@ pid_t rig_pid(const struct rig *rig, enum rig_service service)
                                        NAMES[service]);
 }
 
-static int64_t cpu_ns(pid_t pid)
+int64_t rig_process_cpu_ns(pid_t pid)
 {
     clockid_t clock;
     struct timespec spent;
@@ -232,7 +235,33 @@ static int64_t cpu_ns(pid_t pid)
 
 int64_t rig_cpu_ns(const struct rig *rig, enum rig_service service)
 {
-    return cpu_ns(rig_pid(rig, service));
+    return rig_process_cpu_ns(rig_pid(rig, service));
+}
+
+/* Returns what the kernel has counted for a thread, whose folder is below `tasks`; 0: it is gone. */
+static int64_t thread_ns(const char *tasks, const char *thread)
+{
+    WEIR_AUTO_FREE char *path = weir_format("%s/%s/schedstat", tasks, thread);
+    WEIR_AUTO_BUF text = {0};
+    struct weir_error err;
+    return weir_file_read(path, SCHEDSTAT_MAX, &text, &err) == WEIR_OK
+               ? strtoll(weir_buf_text(&text), NULL, 10)
+               : 0;
+}
+
+int64_t rig_busiest_thread_ns(const struct rig *rig, enum rig_service service)
+{
+    WEIR_AUTO_FREE char *tasks = weir_format("/proc/%d/task", (int)rig_pid(rig, service));
+    int64_t most_ns = 0;
+    DIR *threads = opendir(tasks);
+    const struct dirent *thread;
+    while (threads != NULL && (thread = readdir(threads)) != NULL) {
+        int64_t ns = thread->d_name[0] != '.' ? thread_ns(tasks, thread->d_name) : 0;
+        most_ns = ns > most_ns ? ns : most_ns;
+    }
+    if (threads != NULL)
+        (void)closedir(threads);
+    return most_ns;
 }
 
 pid_t rig_worker_pid(const struct rig *rig, unsigned number)
@@ -245,7 +274,7 @@ int64_t rig_workers_cpu_ns(const struct rig *rig, unsigned workers)
 {
     int64_t sum_ns = 0;
     for (unsigned i = 1; i <= workers; i++)
-        sum_ns += cpu_ns(rig_worker_pid(rig, i));
+        sum_ns += rig_process_cpu_ns(rig_worker_pid(rig, i));
     return sum_ns;
 }
 

@@ -51,6 +51,10 @@ pid_t rig_pid(const struct rig *rig, enum rig_service service);
 pid_t rig_worker_pid(const struct rig *rig, unsigned number);
 /* CPU time that a service has spent, with all its threads. */
 int64_t rig_cpu_ns(const struct rig *rig, enum rig_service service);
+/* CPU time that the busiest of its threads has spent: however many cores there are, it takes as long. 0: it is gone. */
+int64_t rig_busiest_thread_ns(const struct rig *rig, enum rig_service service);
+/* CPU time that a child has spent, with all its threads; 0: it is gone. */
+int64_t rig_process_cpu_ns(pid_t pid);
 /* CPU time that the worker processes have spent, with all their threads. */
 int64_t rig_workers_cpu_ns(const struct rig *rig, unsigned workers);
 /* Address of a service for those elsewhere, "tcp://HOST:PORT#KEY", in caller's memory. */

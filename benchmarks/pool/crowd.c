@@ -216,11 +216,6 @@ double pool_crowd_memory(const struct pool_crowd *crowd, enum rig_service servic
     return (double)(now_kb - crowd->before_kb[service]) * 1024 / (double)crowd->workers;
 }
 
-double pool_crowd_spent_ms(const struct pool_crowd *crowd, enum rig_service service)
-{
-    return (double)rig_cpu_ns(crowd->rig, service) / 1e6 / (double)crowd->workers;
-}
-
 /* ---- a restart ---- */
 
 static const enum rig_service HELD[] = {RIG_STORAGE, RIG_DISPATCHER};
@@ -282,10 +277,38 @@ static enum weir_status restart(struct pool_crowd *crowd, struct weir_error *err
     return status;
 }
 
-enum weir_status pool_crowd_return(struct pool_crowd *crowd, double *ret_seconds,
+/* CPU time that the workers have spent. */
+static int64_t own_cpu_ns(const struct pool_crowd *crowd)
+{
+    int64_t sum_ns = 0;
+
+    for (size_t i = 0; i <= STRONG; i++)
+        sum_ns += crowd->pids[i] > 0 ? rig_process_cpu_ns(crowd->pids[i]) : 0;
+    return sum_ns;
+}
+
+static double ms_of_worker(const struct pool_crowd *crowd, int64_t ns)
+{
+    return (double)ns / 1e6 / (double)crowd->workers;
+}
+
+/* Reads what the services have spent since they began again. */
+static void read_spent(const struct pool_crowd *crowd, struct pool_return *ret_return)
+{
+    for (size_t i = 0; i < WEIR_COUNT(HELD); i++) {
+        double ms = ms_of_worker(crowd, rig_busiest_thread_ns(crowd->rig, HELD[i]));
+
+        if (ret_return->busiest_ms < ms)
+            ret_return->busiest_ms = ms;
+    }
+    ret_return->storage_ms = ms_of_worker(crowd, rig_cpu_ns(crowd->rig, RIG_STORAGE));
+    ret_return->dispatcher_ms = ms_of_worker(crowd, rig_cpu_ns(crowd->rig, RIG_DISPATCHER));
+}
+
+enum weir_status pool_crowd_return(struct pool_crowd *crowd, struct pool_return *ret_return,
                                    struct weir_error *err)
 {
-    int64_t begun_ms = weir_now_ms();
+    int64_t begun_ms = weir_now_ms(), own_ns = own_cpu_ns(crowd);
     enum weir_status status = restart(crowd, err);
     struct crowd_report sum = look(crowd);
 
@@ -299,7 +322,11 @@ enum weir_status pool_crowd_return(struct pool_crowd *crowd, double *ret_seconds
         (void)simulated_beat(crowd->jobs, LOOK_MS);
         sum = look(crowd);
     }
-    *ret_seconds = (double)(weir_now_ms() - begun_ms) / 1e3;
+    *ret_return = (struct pool_return){
+        .seconds = (double)(weir_now_ms() - begun_ms) / 1e3,
+        .crowd_ms = ms_of_worker(crowd, own_cpu_ns(crowd) - own_ns),
+    };
+    read_spent(crowd, ret_return);
     return status;
 }
 

@@ -34,10 +34,16 @@ enum weir_status pool_crowd_erase(struct pool_crowd *crowd, bool is_maimed, doub
 
 /* Memory that a service has taken for a worker, in bytes. */
 double pool_crowd_memory(const struct pool_crowd *crowd, enum rig_service service);
-/* Processor time that the process of a service has taken for a worker since it began. */
-double pool_crowd_spent_ms(const struct pool_crowd *crowd, enum rig_service service);
-/* Kills storage and dispatcher at once. Seconds until they run again and have answered every worker's requests. */
-enum weir_status pool_crowd_return(struct pool_crowd *crowd, double *ret_seconds,
+/* A restart, until both services run again and have answered every worker's requests. Processor time is in
+ * milliseconds for a worker, the start of the services included. */
+struct pool_return {
+    double seconds;
+    double storage_ms, dispatcher_ms; /* of all threads of the service … */
+    double busiest_ms;                /* … and of one, of either: no machine is quicker than it */
+    double crowd_ms;                  /* of the workers themselves, who share the machine */
+};
+/* Kills storage and dispatcher at once. */
+enum weir_status pool_crowd_return(struct pool_crowd *crowd, struct pool_return *ret_return,
                                    struct weir_error *err) WEIR_MUST_USE;
 
 #endif

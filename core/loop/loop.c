@@ -69,6 +69,12 @@ struct weir_loop *weir_loop_new(void)
     return loop;
 }
 
+void weir_loop_use_io_threads(struct weir_loop *loop, int threads)
+{
+    int rc = zmq_ctx_set(loop->zmq, ZMQ_IO_THREADS, threads);
+    weir_require(rc == 0);
+}
+
 static void fini_sources(struct sources *sources)
 {
     free(sources->items);

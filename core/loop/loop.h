@@ -21,6 +21,9 @@ typedef void weir_loop_ready_fn(void *owner);
 typedef void weir_loop_timer_fn(void *owner);
 
 struct weir_loop *weir_loop_new(void);
+/* Has so many threads of ZeroMQ read and write, among whom it divides connections, instead of one. Before there is a
+ * socket. */
+void weir_loop_use_io_threads(struct weir_loop *loop, int threads);
 void weir_loop_free(struct weir_loop *loop);
 WEIR_DEFINE_AUTO(weir_loop, weir_loop_free)
 

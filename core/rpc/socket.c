@@ -22,8 +22,9 @@ enum {
     HIGH_WATER_MESSAGES = 1024, /* a last resort: flow control is credit and deadlines */
     REQUESTS_WAITING = 64,      /* of one peer, at a server: the others wait where they come from */
     HANDSHAKE_MS = 5000,        /* a stranger holds a connection for so long … */
-    HANDSHAKE_ELSEWHERE_MS = 15 * 1000, /* … and where thousands come at once and each costs a third
-                                           of a millisecond: who gives up begins again */
+    HANDSHAKE_ELSEWHERE_MS = 30 * 1000, /* … and where thousands come at once, each of whom costs
+                                           a millisecond: who gives up begins again, … */
+    HANDSHAKE_PEER_MS = 60 * 1000,      /* … so the server is the first to */
     RECONNECT_MS = 20,
     RECONNECT_MAX_MS = 200,
     IDENTITY_BYTES = 16,
@@ -70,7 +71,8 @@ static const struct option OPTIONS[] = {
 static const struct option ELSEWHERE[] = {
     {true, false, ZMQ_ROUTER_HANDOVER, 0},
     {true, false, ZMQ_BACKLOG, ARRIVALS},
-    {true, true, ZMQ_HANDSHAKE_IVL, HANDSHAKE_ELSEWHERE_MS},
+    {true, false, ZMQ_HANDSHAKE_IVL, HANDSHAKE_ELSEWHERE_MS},
+    {false, true, ZMQ_HANDSHAKE_IVL, HANDSHAKE_PEER_MS},
     {true, true, ZMQ_TCP_KEEPALIVE_IDLE, KEEPALIVE_S},
     {true, true, ZMQ_TCP_KEEPALIVE_INTVL, PROBE_S},
     {true, true, ZMQ_TCP_KEEPALIVE_CNT, PROBES},

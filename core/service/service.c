@@ -30,6 +30,8 @@ enum {
     KEYS_DIR_MODE = 0700,
     OWN_MESSAGES = 3,
     FOUND_BYTES_MAX = 16 << 20,
+    REMOTE_IO_THREADS =
+        2, /* thousands may come at once from elsewhere, which one takes too long for */
 };
 
 /* Everything the command line may say. */
@@ -437,6 +439,8 @@ static enum weir_status start(struct running *running, struct weir_error *err)
     if (status != WEIR_OK)
         return status;
     running->loop = weir_loop_new();
+    if (running->options->remote != NULL)
+        weir_loop_use_io_threads(running->loop, REMOTE_IO_THREADS);
     weir_loop_watch_fd(running->loop, running->signal_fd, POLLIN, on_signal, running);
     if (running->service->handlers != NULL)
         status = bind_endpoints(running, err);

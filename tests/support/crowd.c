@@ -8,6 +8,7 @@
 #include "core/rpc/envelope.h"
 #include "core/rpc/keys.h"
 #include "core/rpc/knocking.h"
+#include "core/rpc/rpc.h"
 #include "core/wire/wire.h"
 
 #include <errno.h>
@@ -21,7 +22,6 @@ enum {
     HOLD_MS = 500, /* as of a worker (preprocess/worker/state.h), … */
     BEAT_MS = 300,
     LEASES = 4,
-    REPEAT_MS = 500, /* … and of its connections: unanswered requests are sent again */
     STEP_MS = 2,
     TAKEN_MAX = 512, /* messages of a step */
     IDENTITY_BYTES = 16,
@@ -35,8 +35,9 @@ enum {
 struct asking {
     bool is_open;
     uint64_t number;
-    int64_t sent_ms;  /* first */
-    int64_t again_ms; /* when it is sent again, if it is open */
+    int64_t sent_ms;   /* first */
+    int64_t again_ms;  /* when it is sent again, if it is open, … */
+    int64_t resend_ms; /* … so long after the newest copy */
     int64_t due_ms;
 };
 
@@ -82,11 +83,15 @@ static void send(struct crowd *crowd, void *socket, size_t member, struct asking
     uint8_t name[NAME_BYTES], first[WEIR_ENVELOPE_BYTES];
     int64_t now_ms = weir_now_ms();
 
-    if (!asking->is_open)
+    if (!asking->is_open) {
         asking->sent_ms = now_ms;
+        asking->resend_ms = WEIR_RPC_RESEND_MS;
+    }
     envelope.request = asking->number += !asking->is_open;
     asking->is_open = true;
-    asking->again_ms = now_ms + REPEAT_MS;
+    asking->again_ms = now_ms + asking->resend_ms;
+    if (crowd->pairs != NULL && asking->resend_ms < WEIR_RPC_RESEND_MAX_MS)
+        asking->resend_ms *= 2;
     name_connection(member, name);
     weir_envelope_pack(&envelope, first);
     weir_message_pack(type, message, &crowd->header);
@@ -190,7 +195,7 @@ static void on_refused(struct crowd *crowd, struct asking *asking, const struct 
     crowd->report.refused++;
     (void)snprintf(crowd->report.words, sizeof(crowd->report.words), "%s", refusal->text);
     asking->is_open = false;
-    asking->due_ms = asking->sent_ms + REPEAT_MS;
+    asking->due_ms = asking->sent_ms + WEIR_RPC_RESEND_MS;
 }
 
 static void on_message(struct crowd *crowd, void *socket, size_t at,
@@ -360,7 +365,7 @@ static void *open_socket(struct crowd *crowd)
                    {ZMQ_SNDHWM, 2}, /* few copies of a request wait for a service that is away */
                    {ZMQ_RECONNECT_IVL, 20}, /* as those of workers (core/rpc/socket.c) */
                    {ZMQ_RECONNECT_IVL_MAX, 200},
-                   {ZMQ_HANDSHAKE_IVL, 15000},
+                   {ZMQ_HANDSHAKE_IVL, 60000},
                    {ZMQ_CONNECT_TIMEOUT, 3000}};
     void *socket = zmq_socket(crowd->zmq, ZMQ_ROUTER);
 

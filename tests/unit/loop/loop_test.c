@@ -7,8 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -446,6 +448,36 @@ static void a_loop_that_is_to_stop_waits_alone(void **state)
     close(fixture->signal);
 }
 
+/* Returns the number of threads that ZeroMQ reads and writes by. */
+static int count_io_threads(void)
+{
+    DIR *threads = opendir("/proc/self/task");
+    const struct dirent *thread;
+    int count = 0;
+    assert_non_null(threads);
+    while ((thread = readdir(threads)) != NULL) {
+        char path[300], name[16] = "";
+        (void)snprintf(path, sizeof(path), "/proc/self/task/%s/comm", thread->d_name);
+        FILE *file = fopen(path, "re");
+        if (file == NULL)
+            continue;
+        count += fgets(name, sizeof(name), file) != NULL && strncmp(name, "ZMQbg/IO/", 9) == 0;
+        (void)fclose(file);
+    }
+    (void)closedir(threads);
+    return count;
+}
+
+static void as_many_threads_read_as_were_asked_for(void **state)
+{
+    struct fixture *fixture = *state;
+    weir_loop_use_io_threads(fixture->loop, 3);
+    void *socket = zmq_socket(weir_loop_zmq(fixture->loop), ZMQ_ROUTER);
+    for (int64_t limit_ms = weir_now_ms() + TEST_PATIENCE_MS; count_io_threads() != 3;)
+        assert_true(weir_now_ms() < limit_ms); /* each gives itself its name */
+    zmq_close(socket);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -470,6 +502,7 @@ int main(void)
         TEST(only_what_is_watched_meanwhile_is_called_while_a_callback_waits),
         TEST(a_wait_in_a_callback_ends_when_its_time_is_over),
         TEST(a_loop_that_is_to_stop_waits_alone),
+        TEST(as_many_threads_read_as_were_asked_for),
     };
 #undef TEST
     return cmocka_run_group_tests_name("loop", tests, NULL, NULL);

@@ -2,6 +2,7 @@
 #include "core/base/memory.h"
 #include "core/rpc/envelope.h"
 #include "core/rpc/rpc.h"
+#include "core/rpc/socket.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -183,6 +184,27 @@ static void a_server_that_comes_back_is_asked_at_once(void **state)
     weir_rpc_peer_close(peer);
 }
 
+static int patience_ms(struct lab *lab, enum weir_socket_kind kind, const char *address)
+{
+    const struct weir_socket_plan plan = {kind, address, &lab->anna};
+    void *socket = NULL;
+    int ms = 0;
+    size_t size = sizeof(ms);
+    assert_int_equal(weir_socket_new(lab->loop, &plan, &socket, NULL), WEIR_OK);
+    assert_int_equal(zmq_getsockopt(socket, ZMQ_HANDSHAKE_IVL, &ms, &size), 0);
+    weir_socket_close(socket, NULL);
+    return ms;
+}
+
+/* What a server has spent on a handshake that its peer gives up is lost, and it comes again. */
+static void a_peer_has_more_patience_than_its_server(void **state)
+{
+    struct lab *lab = *state;
+    WEIR_AUTO_FREE char *address = weir_format("tcp://127.0.0.1:1#%s", lab->own.public);
+    assert_true(patience_ms(lab, WEIR_SOCKET_PEER, address) >=
+                2 * patience_ms(lab, WEIR_SOCKET_SERVER, "tcp://127.0.0.1:1"));
+}
+
 int main(void)
 {
 #define AWAY_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -190,6 +212,7 @@ int main(void)
         AWAY_TEST(a_request_waits_once_for_a_server_that_is_away),
         AWAY_TEST(a_server_that_stands_and_is_slow_is_asked_ever_more_seldom),
         AWAY_TEST(a_server_that_comes_back_is_asked_at_once),
+        AWAY_TEST(a_peer_has_more_patience_than_its_server),
     };
     return cmocka_run_group_tests_name("rpc_away", tests, NULL, NULL);
 }
