@@ -110,7 +110,7 @@ def test_few_of_them_follow_each_other():
 
 if __name__ == "__main__":
     if "--list" in sys.argv:
-        for trips in run_through(FAR_S):
+        for trips in run_through(float(sys.argv[2]) if len(sys.argv) > 2 else FAR_S):
             print(told(trips), end="\n\n")
     else:
         run_tests(globals())
