@@ -1,7 +1,7 @@
 /* One trigger ahead: while trigger n trains, the samples after it pass the policy, and when trigger n + 1 fires,
  * its row is committed, and the selector asked to choose, so that both are done when n is through. The state of the
- * pipeline stays: EVALUATING goes on to SELECTING at once, which asks again and is answered at once. Where somebody comes
- * first, it goes the longer way through READING, which finds the row later.
+ * pipeline stays: EVALUATING goes on to SELECTING at once, which asks again and is answered at once. Where somebody
+ * comes first, it goes the longer way through READING, which finds the row later.
  *
  * Waited for is: the model, scores and cost of n, by policies that are measured or told of them (they stop here at
  * their first check), by selections that a model has a say in, and by budgets; an erasure and an order, which come

@@ -176,8 +176,8 @@ void orchestrator_pipeline_evaluate(struct pipeline *pipeline)
     pipeline->caught_up = true;
     orchestrator_evaluator_start(pipeline->all->evaluators, orchestrator_pipeline_outline(pipeline),
                                  &tasks, on_done, &pipeline->evaluation_owner);
-    orchestrator_pipeline_advance(
-        pipeline,
-        orchestrator_pipeline_goes_on(pipeline) ? PIPELINE_ON_TRIGGERED : PIPELINE_ON_EVALUATED,
-        effect_evaluated, NULL);
+    orchestrator_pipeline_advance(pipeline,
+                                  orchestrator_pipeline_goes_on(pipeline) ? PIPELINE_ON_TRIGGERED
+                                                                          : PIPELINE_ON_EVALUATED,
+                                  effect_evaluated, NULL);
 }

@@ -41,7 +41,7 @@ static const struct transition TRANSITIONS[] = {
     {FROM_TRAINING,   PIPELINE_ON_TRAINED,              PIPELINE_STORING},
     {FROM_STORING,    PIPELINE_ON_STORED,               PIPELINE_EVALUATING},
     {FROM_EVALUATING, PIPELINE_ON_EVALUATED,            PIPELINE_READING},
-    {FROM_EVALUATING, PIPELINE_ON_TRIGGERED,            PIPELINE_SELECTING}, /* the next one fired during the training */
+    {FROM_EVALUATING, PIPELINE_ON_TRIGGERED,            PIPELINE_SELECTING}, /* the next one fired meanwhile */
     {FROM_CLOSING,    PIPELINE_ON_CLOSED,               PIPELINE_FINISHED},
 
     /* The way back begins by telling storage and selector again; READING finds the trigger that was not finished. */

@@ -37,7 +37,7 @@ enum pipeline_row {
     ROW_RUN,      /* the newest run that trains for it, in the order of enum run_row */
     ROW_RUN_BASE,
     ROW_RUN_BEFORE,
-    ROW_NEXT,     /* the trigger behind it, if that has fired already */
+    ROW_NEXT, /* the trigger behind it, if that has fired already */
     ROWS
 };
 
@@ -227,7 +227,7 @@ enum weir_status orchestrator_pipeline_effect_fired(struct pipeline *pipeline, c
 
 /* ---- ahead.c ---- */
 
-/* TRAINING: reads on past the trigger under way, if the policy can tell without it; soon, or now, unless it has begun. */
+/* TRAINING: reads on past the trigger under way, if the policy can tell without it; soon, or now if it has not yet. */
 void orchestrator_pipeline_look_ahead(struct pipeline *pipeline);
 run_told_fn orchestrator_pipeline_look_ahead_now;
 /* True when pipeline->reader, if there is one, reads ahead. */

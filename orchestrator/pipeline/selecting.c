@@ -74,7 +74,8 @@ static enum weir_status effect_sealed(struct pipeline *pipeline, const void *wha
         status =
             orchestrator_lineage_note_set(pipeline->context, selected->digest, selected->path, err);
     }
-    if (status == WEIR_OK && epochs == 0) /* the name of a round's run depends on what was sealed before */
+    /* The name of a round's run depends on what was sealed before. */
+    if (status == WEIR_OK && epochs == 0)
         status = orchestrator_pipeline_add_run(pipeline, selected, err);
     if (status != WEIR_OK)
         return status;

@@ -72,7 +72,8 @@ struct run_wanted {
     uint64_t seed;
     const char *base_model; /* id, or NULL: initial weights */
     const char *options;    /* of the task, as JSON; NULL: those of the pipeline's program */
-    struct weir_rows **known; /* RUN_ROWS, taken if it is done, or was added and not started; NULL: they are not read */
+    /* RUN_ROWS, taken if it is done, or was added and not started; NULL: they are not read. */
+    struct weir_rows **known;
     run_told_fn *told; /* NULL: nobody wants to know */
 };
 
