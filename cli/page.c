@@ -2,6 +2,7 @@
 #include "cli/page.h"
 
 #include "cli/answer.h"
+#include "cli/columns.h"
 #include "core/base/error.h"
 #include "core/base/memory.h"
 
@@ -75,14 +76,6 @@ void cli_put_duration(struct weir_buf *out, double seconds)
 
 /* ---- lines ---- */
 
-size_t cli_width_of(const char *text)
-{
-    size_t width = 0;
-    for (; *text != '\0'; text++)
-        width += ((unsigned char)*text & 0xc0) != 0x80;
-    return width;
-}
-
 /* Returns the bytes at the text's beginning that a terminal would obey, and not show: control characters (C0, C1), and
  * those that turn the direction of what follows (U+202A to U+202E, U+2066 to U+2069). */
 static size_t obeyed(const char *text)
@@ -111,16 +104,15 @@ size_t cli_put_cut(struct cli_page *page, const char *text, size_t columns)
 {
     WEIR_AUTO_FREE char *cleaned = weir_strdup(text);
     clean(cleaned);
-    size_t width = cli_width_of(cleaned), kept = width <= columns ? width : columns - 1;
-    size_t size = 0;
-    for (size_t i = 0; i < kept; i++)
-        do
-            size++;
-        while (((unsigned char)cleaned[size] & 0xc0) == 0x80);
-    weir_buf_append(page->out, cleaned, size);
-    if (width > columns)
-        weir_buf_append_text(page->out, page->blocks ? "…" : "~");
-    return width <= columns ? width : columns;
+    struct cli_fit fit = cli_fit_of(cleaned, columns);
+    if (cleaned[fit.bytes] == '\0') {
+        weir_buf_append(page->out, cleaned, fit.bytes);
+        return fit.columns;
+    }
+    fit = cli_fit_of(cleaned, columns - 1);
+    weir_buf_append(page->out, cleaned, fit.bytes);
+    weir_buf_append_text(page->out, page->blocks ? "…" : "~");
+    return fit.columns + 1;
 }
 
 WEIR_PRINTF(1, 0) static char *clean_text(const char *format, va_list arguments)

@@ -58,9 +58,7 @@ void cli_show_table(struct cli_page *page, const json_t *rows, const struct cli_
 
 /* ---- lines ---- */
 
-/* Characters, not bytes. */
-size_t cli_width_of(const char *text);
-/* Writes a text cleaned like a cell, of which at most so many characters are kept; returns how many these are. */
+/* Writes a text cleaned like a cell, of which what fits into so many columns is kept; returns how many it takes. */
 size_t cli_put_cut(struct cli_page *page, const char *text, size_t columns);
 
 /* A line of its own, cleaned like a cell. */

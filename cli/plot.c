@@ -1,6 +1,8 @@
 /* Blocks of eight heights stand for values, and digits beside them where there is room: see plot.h. */
 #include "cli/plot.h"
 
+#include "cli/columns.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* Short values, aligned tables, and text that a terminal must not obey. */
+#include "cli/columns.h"
 #include "cli/page.h"
 
 #include <setjmp.h>
@@ -103,6 +104,49 @@ static void columns_are_as_wide_as_their_widest_cell(void **state)
                                              "longer name       7  x\n");
 }
 
+static void wide_characters_take_two_columns_and_marks_none(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t columns;
+    } CASES[] = {{"", 0},
+                 {"abc", 3},
+                 {"é", 1},
+                 {"e\u0301", 1},
+                 {"新聞", 4},
+                 {"뉴스", 4},
+                 {"ニ", 2},
+                 {"ﾆ", 1},
+                 {"🚀", 2},
+                 {"✓", 1},
+                 {"Ａ", 2},
+                 {"𠀀", 2},
+                 {"\xff\xe6\x96", 3},
+                 {"か\u3099", 2}};
+    WEIR_AUTO_BUF out = {0};
+    struct cli_page page = {.out = &out};
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++)
+        assert_int_equal(cli_width_of(CASES[i].text), CASES[i].columns);
+    show(&page, "[{\"name\":\"新聞\",\"n\":1},{\"name\":\"news\",\"n\":22}]", COLUMNS, 2);
+    assert_string_equal(weir_buf_text(&out), "name   n\n新聞   1\nnews  22\n");
+}
+
+static void a_text_is_cut_between_characters(void **state)
+{
+    static const struct {
+        size_t columns, taken;
+        const char *text;
+    } CASES[] = {{6, 6, "新聞紙"}, {5, 5, "新聞…"}, {4, 3, "新…"}, {2, 1, "…"}};
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        WEIR_AUTO_BUF out = {0};
+        struct cli_page page = {.out = &out, .blocks = true};
+        assert_int_equal(cli_put_cut(&page, "新聞紙", CASES[i].columns), CASES[i].taken);
+        assert_string_equal(weir_buf_text(&out), CASES[i].text);
+    }
+}
+
 static void a_table_without_rows_is_not_shown(void **state)
 {
     WEIR_AUTO_BUF out = {0};
@@ -200,6 +244,8 @@ int main(void)
         cmocka_unit_test(times_are_cut_to_what_they_say),
         cmocka_unit_test(durations_get_coarser_as_they_grow),
         cmocka_unit_test(columns_are_as_wide_as_their_widest_cell),
+        cmocka_unit_test(wide_characters_take_two_columns_and_marks_none),
+        cmocka_unit_test(a_text_is_cut_between_characters),
         cmocka_unit_test(a_table_without_rows_is_not_shown),
         cmocka_unit_test(only_titles_are_coloured_and_only_if_asked),
         cmocka_unit_test(what_files_contain_does_not_reach_the_terminal_raw),

@@ -1,4 +1,5 @@
 /* Pictures of characters: what a value looks like, what fits, and what no number or name can do. */
+#include "cli/columns.h"
 #include "cli/plot.h"
 
 #include <math.h>
@@ -175,7 +176,7 @@ static void names_do_nothing_to_the_terminal_and_take_no_more_than_their_room(vo
                 " [2J   new   li…  ▅  0.5\n");
 }
 
-/* Every width with every count: the longest line, in characters. */
+/* Every width with every count: the longest line, in columns. */
 static size_t widest_line(const char *text)
 {
     size_t widest = 0;
@@ -191,6 +192,7 @@ static size_t widest_line(const char *text)
 
 static void nothing_is_wider_than_the_terminal(void **state)
 {
+    static const char *const WIDE_ROWS[] = {"新聞", "名前は他のものより長い名前は他のものより長い"};
     enum { COUNT = 1000, WIDEST = 200 };
     static double values[2 * COUNT];
     static bool marks[2 * COUNT];
@@ -208,8 +210,12 @@ static void nothing_is_wider_than_the_terminal(void **state)
                 struct cli_page page = {.out = &out, .blocks = blocks == 1, .width = width};
                 cli_plot_line(&page, &(struct cli_plot_line){"a name that is longer than others",
                                                              values, count, 2, marks});
+                cli_plot_line(&page, &(struct cli_plot_line){"名前は他のものより長い 🚀🚀🚀", values,
+                                                             count, 2, marks});
                 cli_plot_grid(&page,
                               &(struct cli_plot_grid){ROWS, 2, titles, count, values, marks});
+                cli_plot_grid(&page,
+                              &(struct cli_plot_grid){WIDE_ROWS, 2, titles, count, values, marks});
                 assert_in_range(widest_line(weir_buf_text(&out)), 1, width);
             }
 }
