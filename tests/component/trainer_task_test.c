@@ -21,7 +21,7 @@
 
 #include <cmocka.h>
 
-#define SECTION "training: {model: text_bag}\n"
+#define SECTION "training: {model: {name: text_bag, buckets: 64}}\n"
 
 struct fixture {
     struct temp_dir sockets, run;

@@ -21,7 +21,7 @@ preprocess:
     - {{op: tokenize_words, max_tokens: 100}}
     - {{op: tokenize_hash, ngrams: 2, buckets: 4096}}
   batch: {{samples: 8}}
-training: {{model: text_bag, loss: logistic, epochs: {epochs}, seed: 1, start_from: previous, optimizer: {{name: adagrad, lr: 0.1}}}}
+training: {{model: {{name: text_bag, buckets: 8192}}, loss: logistic, epochs: {epochs}, seed: 1, start_from: previous, optimizer: {{name: adagrad, lr: 0.1}}}}
 evaluation: [{{name: next_month, on: new, strategy: slicing, every: 1 month, metrics: [accuracy]}}]
 """
 

@@ -167,9 +167,15 @@ def test_a_killed_command_takes_along_the_platform_that_it_started(lab):
         await_that(lambda: not serving(lab), lambda: "a platform was left behind")  # it is nobody's child any more
 
 
-def test_an_overdue_erasure_has_its_own_exit_code(lab):
-    assert answer(lab, "erase", "status", "1", expect=3)["overdue"]
-    assert answer(lab, "erase", "list", expect=3)["erasures"][0]["overdue"]
+def test_an_overdue_erasure_has_its_own_exit_code(_):
+    lab = Lab(samples=100, every=100, epochs=1, pipeline=STRICT)
+    lab.run().finish()
+    with write_protected(lab), served(lab):
+        lab.weir("erase", "request", "--subject", lab.records[0]["user"])
+        assert answer(lab, "erase", "status", "1", expect=3)["overdue"]
+        assert answer(lab, "erase", "status", "1", "--wait", expect=3)["overdue"], "nobody waits for what a person has to mend"
+        assert answer(lab, "erase", "list", expect=3)["erasures"][0]["overdue"]
+    lab.remove()
 
 
 def served_last_test_an_erasure_that_rested_goes_on(lab):
@@ -182,7 +188,7 @@ def served_last_test_an_erasure_that_rested_goes_on(lab):
 
 
 def main():
-    lab = Lab(samples=400, every=200, epochs=1, pipeline=STRICT)
+    lab = Lab(samples=400, every=200, epochs=1)
     lab.run().finish()
     with served(lab):
         run_tests(globals(), lab, prefix="served_test_")

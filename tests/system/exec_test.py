@@ -74,7 +74,7 @@ def main():
     system = write(lab.folder / "system.yaml", f"programs:\n  numbers: {{command: [/usr/bin/python3, {daemon}]}}\n")
     text = lab.pipeline.read_text()
     first, last = text.index("    - {op: json_text"), text.index("  batch:")
-    lab.pipeline.write_text((text[:first] + OPERATORS + text[last + len("  batch:"):]).replace("text_bag", "linear"))
+    lab.pipeline.write_text((text[:first] + OPERATORS + text[last + len("  batch:"):]).replace("{name: text_bag, buckets: 4096}", "linear"))
 
     refused = subprocess.run(
         [binaries() / "orchestrator", "run", lab.pipeline, "--data-dir", lab.folder / "refused"], capture_output=True, text=True)

@@ -18,7 +18,7 @@ preprocess:
     - {{op: tokenize_words, max_tokens: 100}}
     - {{op: tokenize_hash, buckets: 4096}}
   batch: {{samples: 8, memory: MEMORY}}
-training: {{model: text_bag, epochs: {epochs}, seed: 1, digests: true}}
+training: {{model: {{name: text_bag, buckets: 4096}}, epochs: {epochs}, seed: 1, digests: true}}
 """
 
 

@@ -67,7 +67,7 @@ OPERATORS = """\
     - {{op: standardize}}
 """
 FIRST, LAST = PIPELINE.index("    - {{op: json_text"), PIPELINE.index("  batch:")
-WITH_PROGRAM = (PIPELINE[:FIRST] + OPERATORS + PIPELINE[LAST:]).replace("text_bag", "linear")
+WITH_PROGRAM = (PIPELINE[:FIRST] + OPERATORS + PIPELINE[LAST:]).replace("{{name: text_bag, buckets: 4096}}", "linear")
 TRAINER = """#!/bin/sh
 run=none
 for word in "$@"; do [ "$last" = --run ] && run=$word; [ "$last" = --data-dir ] && data=$word; last=$word; done

@@ -22,7 +22,7 @@ axes:
   training:
     slow:  {options: {rate: 0.02}}
     fast:  {options: {rate: 0.2}}
-    ours:  {model: text_bag, loss: logistic, epochs: 1}
+    ours:  {model: {name: text_bag, buckets: 4096}, loss: logistic, epochs: 1}
 judge: {evaluation: next_month, metric: roc_auc}
 """
 MODES = "modes: [train, evaluate, predict]"

@@ -29,7 +29,7 @@ preprocess:
     - {{op: tokenize_words, max_tokens: 100}}
     - {{op: tokenize_hash, buckets: 4096}}
   batch: {{samples: 32, last: short, shuffle: full, order: relaxed}}
-training: {{model: text_bag, loss: logistic, epochs: {epochs}, seed: 1, retries: 1}}
+training: {{model: {{name: text_bag, buckets: 4096}}, loss: logistic, epochs: {epochs}, seed: 1, retries: 1}}
 deletion:  {{policy: keep}}
 """
 

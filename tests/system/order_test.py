@@ -27,7 +27,7 @@ def main():
 
     for threads in (2, 4):
         shared = lab.folder / f"threads-{threads}.yaml"
-        shared.write_text(lab.pipeline.read_text().replace("{model: text_bag,", f"{{model: text_bag, threads: {threads},"))
+        shared.write_text(lab.pipeline.read_text().replace("training: {", f"training: {{threads: {threads}, "))
         assert "threads" in shared.read_text()
         by_several = Run(shared, lab.folder / f"threads-{threads}").finish()
         assert outcome(by_several.events) == outcome(first.events), (threads, outcome(by_several.events), outcome(first.events))

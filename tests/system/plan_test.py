@@ -28,7 +28,7 @@ preprocess:
     - {{op: filter, on: x, max: 30}}
   batch: {{samples: 256}}
   plan: {{order: ORDER}}
-training: {{model: text_bag, epochs: {epochs}, seed: 1, digests: true}}
+training: {{model: {{name: text_bag, buckets: 1000}}, epochs: {epochs}, seed: 1, digests: true}}
 """
 
 PICTURES = """\

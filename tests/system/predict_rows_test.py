@@ -39,7 +39,7 @@ trigger:   {{policy: amount, samples: {every}}}
 selection: {{policy: new_data}}
 preprocess:
   operators: [{{op: normalize_text}}, {{op: tokenize_words}}, {{op: tokenize_hash, buckets: 4096}}]
-training: {{model: text_bag, loss: logistic, epochs: {epochs}, seed: 1}}
+training: {{model: {{name: text_bag, buckets: 4096}}, loss: logistic, epochs: {epochs}, seed: 1}}
 deletion:  {{policy: keep}}
 """
 CANARY = "canaryrow5b2e90c7"

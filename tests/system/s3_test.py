@@ -34,7 +34,7 @@ preprocess:
   on_error: skip
   operators: [{{op: json_text, field: text}}, {{op: tokenize_words}}, {{op: tokenize_hash, buckets: 64}}]
   batch: {{samples: 8}}
-training: {{model: text_bag, loss: logistic}}
+training: {{model: {{name: text_bag, buckets: 64}}, loss: logistic}}
 """
 
 LETTERS = """\
@@ -58,7 +58,7 @@ preprocess:
   on_error: skip
   operators: [{{op: tokenize_words}}, {{op: tokenize_hash, buckets: 64}}]
   batch: {{samples: 8}}
-training: {{model: text_bag, loss: logistic}}
+training: {{model: {{name: text_bag, buckets: 64}}, loss: logistic}}
 """
 
 

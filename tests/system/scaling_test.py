@@ -104,7 +104,7 @@ def check_mistakes(lab):
                             ("{workers: {min: 3, max: 2}}", "preprocess.plan.workers: found min 3 above max 2")):
         file = lab.folder / "mistake.yaml"
         file.write_text(PIPELINE.format(name="mistake", data=lab.folder / "stream", operators=WORDS, plan=plan,
-                                        training="model: text_bag, loss: logistic"))
+                                        training="model: {name: text_bag, buckets: 4096}, loss: logistic"))
         done = lab.ask("config", "check", str(file))
         assert done.returncode == 2 and complaint in done.stdout + done.stderr, (complaint, done)
 

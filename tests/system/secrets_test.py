@@ -127,7 +127,7 @@ def make_lab():
     (lab.folder / "numbers.py").chmod(0o644)
     text = lab.pipeline.read_text()
     first, last = text.index("    - {op: json_text"), text.index("  batch:")
-    lab.pipeline.write_text((text[:first] + OPERATORS + text[last + len("  batch:"):]).replace("text_bag", "linear"))
+    lab.pipeline.write_text((text[:first] + OPERATORS + text[last + len("  batch:"):]).replace("{name: text_bag, buckets: 4096}", "linear"))
     return lab
 
 

@@ -180,7 +180,7 @@ def test_shares_that_follow_the_losses():
         part.write_text(part.read_text().replace('"label": "work"', '"label": "ham"'))
     text = lab.pipeline.read_text().replace("[work, spam]", "[ham, spam]").replace("name: lab,", "name: mixture,").replace(
         "{policy: random, ratio: 0.8,", "{policy: mixture, over: labels, shares: {ham: 1, spam: 1}, change: loss, ratio: 0.8,")
-    lab.pipeline.write_text(text.replace("{model: text_bag,", "{model: text_bag, report_losses: true,"))
+    lab.pipeline.write_text(text.replace("training: {", "training: {report_losses: true, "))
     lab.run().finish()
     check("choose-by-loss.md", "shares of mixture", lab.weir("sets"))
     lab.remove()

@@ -29,7 +29,7 @@ preprocess:
     - {{op: tokenize_words, max_tokens: 20}}
     - {{op: tokenize_hash, buckets: 1024}}
   batch: {{samples: 256, shuffle: full, order: relaxed, sample_bytes_max: 1MiB}}
-training: {{model: text_bag, loss: logistic, epochs: {epochs}, seed: 1, optimizer: {{name: sgd, lr: 0.1}}}}
+training: {{model: {{name: text_bag, buckets: 1024}}, loss: logistic, epochs: {epochs}, seed: 1, optimizer: {{name: sgd, lr: 0.1}}}}
 deletion: {{policy: retrain_now}}
 """
 

@@ -107,7 +107,7 @@ preprocess:
     - {{op: tokenize_words, max_tokens: 100}}
     - {{op: tokenize_hash, ngrams: 2, buckets: 4096}}
   batch: {{samples: 8, last: short, shuffle: full, order: deterministic, delivery: exactly_once}}
-training: {{model: text_bag, loss: logistic, epochs: {epochs}, seed: 1, start_from: previous,
+training: {{model: {{name: text_bag, buckets: 4096}}, loss: logistic, epochs: {epochs}, seed: 1, start_from: previous,
            optimizer: {{name: adagrad, lr: 0.1}}, checkpoint: {{every: 10ms}}}}
 evaluation: [{{name: next_month, on: new, strategy: slicing, every: 1 month, metrics: [roc_auc, accuracy]}}]
 deletion:  {{policy: retrain_now}}

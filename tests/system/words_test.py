@@ -15,7 +15,6 @@ HOLDERS = Path(__file__).resolve().parents[2] / "orchestrator/erasures/holders.d
 WORDS = (PIPELINE
          .replace("label:   {{field: label, classes: [work, spam]}}", "label:   {{field: label, classes: stream}}")
          .replace("{{op: tokenize_hash, ngrams: 2, buckets: 4096}}", "{{op: vocab, size: 4096}}")
-         .replace("model: text_bag", "model: {{name: text_bag, buckets: 4096}}")  # classes are many, when they are people
          .replace("loss: logistic", "loss: softmax").replace("metrics: [roc_auc, accuracy]", "metrics: [accuracy]")
          .replace("preprocess:\n", "preprocess:\n  on_error: skip\n")
          .replace("{{policy: random, ratio: 0.8, tail_triggers: all, seed: 7}}",
