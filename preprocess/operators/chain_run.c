@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#define TIMED_EVERY_NS (200 * 1000)
+
 bool preprocess_chain_reads_in_place(const struct chain *chain)
 {
     return !chain->copies_payload;
@@ -132,7 +134,7 @@ static void run_step(struct chain *chain, struct chain_step *step, const struct 
 {
     const struct column *more[COLUMNS_MAX];
     const struct operator_plan *plan = &step->plan;
-    int64_t before_ns = spent_ns(step);
+    int64_t before_ns = chain->is_timed ? spent_ns(step) : 0;
     struct operator_call call = call_of(chain, step, piece);
     size_t taken = bytes_of(chain->column[plan->in], piece);
     call.in = take(chain, plan->in, piece, &chain->views[0]);
@@ -151,7 +153,7 @@ static void run_step(struct chain *chain, struct chain_step *step, const struct 
         step->op->apply(step->state, &call);
     }
     chain->waits = call.waits;
-    step->spent_ns += spent_ns(step) - before_ns;
+    step->timed_ns += chain->is_timed ? spent_ns(step) - before_ns : 0;
     if (call.waits)
         return;
     tally(chain, step, &call);
@@ -183,6 +185,49 @@ static void note_row(const struct operator_batch *batch, size_t row, size_t piec
         *batch->under_way = batch->ids[row];
 }
 
+/* ---- costs ---- */
+
+/* CPU time of a loop. It takes a system call to read, longer than some rows take in an operator, so of many pieces some
+ * are timed, and stand for the others. */
+struct loop_cost {
+    int64_t begun_ns, timed_ns; /* CPU time */
+    int64_t due_ns;             /* when the next piece is timed, by the clock */
+    bool is_sampled;            /* not all pieces were timed */
+};
+
+static struct loop_cost begin_cost(bool is_one_piece)
+{
+    return (struct loop_cost){.begun_ns = weir_cpu_thread_ns(),
+                              .due_ns = is_one_piece ? 0 : weir_now_ns() + TIMED_EVERY_NS};
+}
+
+/* Runs a piece, and times it if that is due. */
+static void run_timed(struct chain *chain, size_t first, const struct piece *piece,
+                      struct loop_cost *cost)
+{
+    chain->is_timed = (piece->is_last && cost->timed_ns == 0) || weir_now_ns() >= cost->due_ns;
+    cost->is_sampled = cost->is_sampled || !chain->is_timed;
+    int64_t before_ns = chain->is_timed ? weir_cpu_thread_ns() : 0;
+    run_piece(chain, first, piece);
+    if (!chain->is_timed)
+        return;
+    cost->timed_ns += weir_cpu_thread_ns() - before_ns;
+    cost->due_ns = weir_now_ns() + TIMED_EVERY_NS;
+}
+
+/* Charges the steps of a loop. */
+static void charge(struct chain *chain, size_t first, size_t end, const struct loop_cost *cost)
+{
+    double scale = 1;
+    if (cost->is_sampled && cost->timed_ns > 0)
+        scale = (double)(weir_cpu_thread_ns() - cost->begun_ns) / (double)cost->timed_ns;
+    for (size_t i = first; i < end; i++) {
+        struct chain_step *step = &chain->step[i];
+        step->spent_ns += (int64_t)(scale * (double)step->timed_ns);
+        step->timed_ns = 0;
+    }
+}
+
 /* Runs the loop that begins with step `first`; returns the step after it. */
 static size_t run_loop(struct chain *chain, size_t first)
 {
@@ -191,15 +236,17 @@ static size_t run_loop(struct chain *chain, size_t first)
     size_t most = preprocess_chain_piece(chain, first);
     struct column *before[COLUMNS_MAX];
     memcpy(before, chain->column, sizeof(before));
+    struct loop_cost cost = begin_cost(most >= rows);
     size_t row = 0;
     do {
         struct piece piece = {.first = row, .rows = rows - row < most ? rows - row : most};
         piece.is_last = row + piece.rows == rows;
         memcpy(chain->column, before, sizeof(before));
         note_row(batch, row, end > first + 1 ? most : 0);
-        run_piece(chain, first, &piece);
+        run_timed(chain, first, &piece, &cost);
         row += piece.rows;
     } while (row < rows && !chain->waits && !chain->cut.has_lost);
+    charge(chain, first, end, &cost);
     if (batch->under_way != NULL)
         *batch->under_way = 0;
     if (!chain->waits)
@@ -281,8 +328,11 @@ void preprocess_chain_fold(struct chain *chain, const struct operator_batch *bat
             i = run_loop(chain, i);
             continue;
         }
+        struct loop_cost cost = begin_cost(true);
+        chain->is_timed = true;
         if (!step->behind_fit)
             run_step(chain, step, &whole, &partial->of[partial->count]);
+        charge(chain, i, i + 1, &cost);
         partial->count += folds;
         preprocess_chain_advance(chain, step);
         i++;

@@ -32,6 +32,7 @@ struct chain_step {
     bool is_absorbed; /* … and does its work */
     size_t loop_end;  /* of the first of a loop: the step after it … */
     size_t row_bytes; /* … and bytes of a row of its widest column, as far as it is known */
+    int64_t timed_ns; /* of pieces of the loop under way */
     int64_t spent_ns;
     uint64_t rows;
     uint64_t taken; /* bytes */
@@ -96,6 +97,7 @@ struct chain {
     struct operator_failures failures;      /* of the newest batch */
     struct weir_buf flags;                  /* what has become of each of its rows */
     struct chain_rows rows;
+    bool is_timed;          /* the piece under way is */
     bool waits;             /* an operator needs the batch once more */
     enum chain_loops loops; /* that its steps are in now */
     size_t piece_bytes;     /* of the widest column of a loop */
