@@ -3,6 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
+#include "core/base/rng.h"
 #include "preprocess/plan/keeping.h"
 #include "preprocess/worker/kept_probe.h"
 #include "preprocess/worker/kept_store.h"
@@ -10,15 +11,17 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum {
     PICTURES = 16,
-    WRITTEN = 8 * PICTURES, /* rows of a segment */
-    ROUNDS = 8,             /* at least, … */
-    TRIAL_NS = 1000000000,  /* … and for so long: small pictures are done within a moment */
-    KEY = 77,               /* of nobody else in the folder, … */
-    SEGMENT = 7,            /* … as is this */
+    PAD_MAX = 64 << 10,    /* bytes */
+    TIMES_MIN = 8,         /* that their rows are in a segment, at least */
+    ROUNDS = 8,            /* at least, … */
+    TRIAL_NS = 1000000000, /* … and for so long: small pictures are done within a moment */
+    KEY = 77,              /* of nobody else in the folder, … */
+    SEGMENT = 7,           /* … as is this */
 };
 #define NEAR 1.03
 
@@ -33,6 +36,7 @@ struct alternative {
     struct chain *chain; /* NULL: it is not legal */
     struct kept_store store;
     struct kept_place places[PICTURES];
+    size_t times; /* that its segment has the rows of all pictures */
     double first_ns, write_ns, read_ns;
 };
 
@@ -40,11 +44,13 @@ struct alternative {
 struct trial {
     struct weir_yaml *document;
     struct chain *whole;
+    void *pad;
     struct weir_buf files[PICTURES], made[PICTURES];
     uint64_t ids[PICTURES];
     uint32_t epoch;
-    double whole_ns;                                /* per row, nothing kept … */
-    struct keeping keeping;                         /* … as a worker would report it */
+    struct weir_rng rng;
+    double whole_ns;        /* per row, nothing kept … */
+    struct keeping keeping; /* … and what operators took of it, of all rounds */
     struct alternative at[CHAIN_OPERATORS_MAX + 1]; /* by cut */
     struct alternative *running;
 };
@@ -114,13 +120,24 @@ static void add_costs(const struct chain *chain, double sign, struct keeping *ke
 /* Nothing is kept; the operators report what they have spent. */
 static void run_whole(struct trial *trial)
 {
-    struct keeping keeping = {.is_measured = true};
     (void)run_once(trial, trial->whole, NULL);
-    add_costs(trial->whole, -1, &keeping);
-    double ns = run_once(trial, trial->whole, NULL);
-    add_costs(trial->whole, 1, &keeping);
-    if (improve(&trial->whole_ns, ns))
-        trial->keeping = keeping;
+    add_costs(trial->whole, -1, &trial->keeping);
+    improve(&trial->whole_ns, run_once(trial, trial->whole, NULL));
+    add_costs(trial->whole, 1, &trial->keeping);
+}
+
+/* Returns the costs as a worker reports them that nothing disturbs: the best of all rounds, parted as in all of them.
+ */
+static struct keeping undisturbed(const struct trial *trial)
+{
+    struct keeping keeping = trial->keeping;
+    double ns = 0;
+    for (size_t i = 0; i < CHAIN_OPERATORS_MAX; i++)
+        ns += keeping.costs[i].ns;
+    for (size_t i = 0; i < CHAIN_OPERATORS_MAX; i++)
+        keeping.costs[i].ns *= trial->whole_ns * preprocess_keeping_rows(&keeping) / ns;
+    keeping.is_measured = true;
+    return keeping;
 }
 
 static bool is_nobody(const void *owner, uint64_t id)
@@ -135,23 +152,57 @@ static char *segment_of(const struct alternative *at)
     return weir_format("%s/%016x" WEIR_CACHE_SUFFIX, at->store.folder, SEGMENT);
 }
 
-/* Writes what was made, often enough for a segment of some size, and finds it. */
+/* Returns how often rows are written for a segment that is larger than the caches of a processor. */
+static size_t times_of(const struct trial *trial)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < PICTURES; i++)
+        bytes += trial->made[i].size;
+    return KEPT_PROBE_BYTES / bytes + TIMES_MIN;
+}
+
+/* Writes what was made, and maps it. */
 static enum weir_status write_rows(struct trial *trial, struct alternative *at,
                                    struct weir_error *err)
 {
     const struct kept_erased nobody = {.is_erased = is_nobody};
-    struct weir_cache_row rows[WRITTEN];
     WEIR_AUTO_FREE char *path = segment_of(at);
-    for (size_t i = 0; i < WRITTEN; i++)
+    at->times = times_of(trial);
+    size_t count = at->times * PICTURES;
+    WEIR_AUTO_FREE struct weir_cache_row *rows = weir_calloc(count, sizeof(*rows));
+    for (size_t i = 0; i < count; i++)
         rows[i] = (struct weir_cache_row){
             .id = i, .key = KEY, .bytes = weir_buf_view(&trial->made[i % PICTURES])};
     int64_t begun_ns = weir_cpu_thread_ns();
     enum weir_status status =
-        weir_cache_segment_write(path, 0, rows, WRITTEN, WEIR_COMPRESSION_NONE, err);
-    improve(&at->write_ns, (double)(weir_cpu_thread_ns() - begun_ns) / WRITTEN);
+        weir_cache_segment_write(path, 0, rows, count, WEIR_COMPRESSION_NONE, err);
+    improve(&at->write_ns, (double)(weir_cpu_thread_ns() - begun_ns) / (double)count);
     preprocess_kept_store_scan(&at->store, &nobody);
-    preprocess_kept_store_find(&at->store, KEY, trial->ids, PICTURES, at->places);
     return status;
+}
+
+/* Finds a row of each picture, at random: nobody has just read it, and so it is in no cache. */
+static void find_rows(struct trial *trial, struct alternative *at)
+{
+    uint64_t ids[PICTURES];
+    for (size_t i = 0; i < PICTURES; i++)
+        ids[i] = weir_rng_below(&trial->rng, at->times) * PICTURES + i;
+    preprocess_kept_store_find(&at->store, KEY, ids, PICTURES, at->places);
+}
+
+/* As in a later epoch: all pages are mapped, and the code has run before. */
+static double run_from_rows(struct trial *trial, struct alternative *at)
+{
+    uint8_t all[PICTURES];
+    memset(all, 1, sizeof(all));
+    for (size_t i = 0; i < at->store.count; i++) {
+        const struct mapping *mapping = &at->store.segments[i].mapping;
+        (void)madvise((void *)(uintptr_t)mapping->at, mapping->size, MADV_POPULATE_READ);
+    }
+    find_rows(trial, at);
+    (void)run_once(trial, at->chain, all);
+    find_rows(trial, at);
+    return run_once(trial, at->chain, all);
 }
 
 /* Makes, keeps, writes, and goes on from what was kept. */
@@ -159,26 +210,55 @@ static enum weir_status run_kept(struct trial *trial, struct alternative *at,
                                  struct weir_error *err)
 {
     static const uint8_t NONE[PICTURES] = {0};
-    uint8_t all[PICTURES];
     WEIR_AUTO_FREE char *path = segment_of(at);
-    memset(all, 1, sizeof(all));
     trial->running = at;
     improve(&at->first_ns, run(trial, at->chain, NONE));
     enum weir_status status = write_rows(trial, at, err);
     if (status == WEIR_OK)
-        improve(&at->read_ns, run(trial, at->chain, all));
+        improve(&at->read_ns, run_from_rows(trial, at));
     (void)unlink(path);
     preprocess_kept_store_forget(&at->store);
     return status;
 }
 
+/* Plans all alternatives anew, in other places of memory: the same decoder can be a third slower in some of them. */
+static enum weir_status plan_all(struct trial *trial, struct weir_error *err)
+{
+    struct weir_error illegal;
+    free(trial->pad);
+    trial->pad = weir_calloc(1 + weir_rng_below(&trial->rng, PAD_MAX), 1);
+    preprocess_chain_free(trial->whole);
+    trial->whole = NULL;
+    enum weir_status status =
+        preprocess_chain_new(weir_yaml_root(trial->document), NULL, &trial->whole, err);
+    for (size_t cut = 1; status == WEIR_OK && cut <= preprocess_chain_operators(trial->whole);
+         cut++) {
+        struct alternative *at = &trial->at[cut];
+        preprocess_chain_free(at->chain);
+        at->chain = NULL;
+        if (preprocess_chain_cut_after(trial->whole, cut, &at->chain, &illegal) != WEIR_OK)
+            at->chain = NULL;
+    }
+    return status;
+}
+
+/* Runs all alternatives, in an order of its own each time: a processor is faster or slower after some of them. */
 static enum weir_status run_all(struct trial *trial, struct weir_error *err)
 {
-    enum weir_status status = WEIR_OK;
-    run_whole(trial);
-    for (size_t cut = 0; cut <= CHAIN_OPERATORS_MAX && status == WEIR_OK; cut++) {
-        if (trial->at[cut].chain != NULL)
-            status = run_kept(trial, &trial->at[cut], err);
+    enum { CUTS = CHAIN_OPERATORS_MAX + 1 };
+    size_t order[CUTS];
+    enum weir_status status = plan_all(trial, err);
+    for (size_t i = 0; i < CUTS; i++) {
+        size_t at = weir_rng_below(&trial->rng, i + 1);
+        order[i] = order[at];
+        order[at] = i;
+    }
+    for (size_t i = 0; i < CUTS && status == WEIR_OK; i++) {
+        struct alternative *at = &trial->at[order[i]];
+        if (order[i] == 0)
+            run_whole(trial);
+        else if (at->chain != NULL)
+            status = run_kept(trial, at, err);
     }
     return status;
 }
@@ -195,7 +275,7 @@ static double truth(const struct trial *trial, size_t cut, double uses)
 static void judge(const struct trial *trial, const struct keeping_disk *disk, double uses,
                   struct choice_regret *regret)
 {
-    struct keeping keeping = trial->keeping;
+    struct keeping keeping = undisturbed(trial);
     const struct keeping_needs needs = {.rows = PICTURES, .uses = uses};
     double best = truth(trial, 0, uses);
     (void)preprocess_keeping_decide(&keeping, trial->whole, disk, &needs);
@@ -236,18 +316,9 @@ static enum weir_status open_trial(struct trial *trial, const char *directory, i
                     target, target);
     enum weir_status status =
         weir_yaml_parse("choice.yaml", weir_bytes_of(operators), &trial->document, err);
-    if (status == WEIR_OK)
-        status = preprocess_chain_new(weir_yaml_root(trial->document), NULL, &trial->whole, err);
-    if (status != WEIR_OK)
-        return status;
-    for (size_t cut = 1; cut <= preprocess_chain_operators(trial->whole); cut++) {
-        struct weir_error reason;
-        struct alternative *at = &trial->at[cut];
-        at->store.folder = weir_strdup(directory);
-        if (preprocess_chain_cut_after(trial->whole, cut, &at->chain, &reason) != WEIR_OK)
-            at->chain = NULL;
-    }
-    return WEIR_OK;
+    for (size_t cut = 1; cut <= CHAIN_OPERATORS_MAX; cut++)
+        trial->at[cut].store.folder = weir_strdup(directory);
+    return status;
 }
 
 static void trial_fini(struct trial *trial)
@@ -257,6 +328,7 @@ static void trial_fini(struct trial *trial)
         preprocess_kept_store_fini(&trial->at[cut].store);
     }
     preprocess_chain_free(trial->whole);
+    free(trial->pad);
     weir_yaml_free(trial->document);
     for (size_t i = 0; i < PICTURES; i++) {
         weir_buf_fini(&trial->files[i]);
@@ -269,6 +341,7 @@ static enum weir_status try_pipeline(const char *directory, size_t size, int tar
                                      struct weir_error *err)
 {
     struct trial trial = {.epoch = 0};
+    weir_rng_init(&trial.rng, size);
     draw(&trial, size);
     enum weir_status status = open_trial(&trial, directory, target, err);
     int64_t begun_ns = weir_cpu_thread_ns();
