@@ -1,21 +1,32 @@
 /* Memory that is made once for many, and its descriptors on their way: see published.h. */
 #include "core/rpc/published.h"
 
+#include "core/base/file.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { SEALS = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE, BACKLOG = 64 };
+#ifndef F_SEAL_FUTURE_WRITE
+#define F_SEAL_FUTURE_WRITE 0x0010 /* Linux 5.1; not in every <fcntl.h> */
+#endif
+
+enum {
+    SEALS = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE,
+    BACKLOG = 64,
+    WASTE = 2, /* memory for a batch is less than so many times as large */
+};
 
 /* ---- the maker's memory ---- */
 
@@ -43,15 +54,13 @@ struct weir_published *weir_published_new(size_t size)
     return published;
 }
 
+/* The mapping that the maker has stays writable for it under the seals; the protection is against mistakes. */
 bool weir_published_seal(struct weir_published *published)
 {
-    void *at =
-        mmap(published->at, published->size, PROT_READ, MAP_PRIVATE | MAP_FIXED, published->fd, 0);
-    if (at == MAP_FAILED)
+    if (mprotect(published->at, published->size, PROT_READ) != 0)
         return false;
-    (void)madvise(at, published->size, MADV_DONTDUMP);
-    (void)madvise(at, published->size, MADV_DONTFORK);
-    return fcntl(published->fd, F_ADD_SEALS, SEALS) == 0;
+    published->is_sealed = published->is_sealed || fcntl(published->fd, F_ADD_SEALS, SEALS) == 0;
+    return published->is_sealed;
 }
 
 struct weir_published *weir_published_share(struct weir_published *published)
@@ -69,6 +78,71 @@ void weir_published_free(struct weir_published *published)
     if (published->fd >= 0)
         close(published->fd);
     free(published);
+}
+
+/* ---- used again ---- */
+
+static bool has_readers(const struct weir_published *published)
+{
+    bool is_alone = flock(published->fd, LOCK_EX | LOCK_NB) == 0;
+    (void)flock(published->fd, LOCK_UN);
+    return !is_alone;
+}
+
+static bool is_free(const struct weir_published *published, size_t size)
+{
+    return published->references == 1 && published->size >= size &&
+           published->size / WASTE < size && !has_readers(published);
+}
+
+static bool begin_again(struct weir_published *published)
+{
+    published->key = weir_random_u64();
+    published->word = 0;
+    return mprotect(published->at, published->size, PROT_READ | PROT_WRITE) == 0;
+}
+
+static void give_up(struct weir_published_pool *pool, size_t index)
+{
+    pool->bytes -= pool->of[index]->size;
+    weir_published_free(pool->of[index]);
+    pool->count--;
+    pool->of[index] = pool->of[pool->count];
+    pool->is_used[index] = pool->is_used[pool->count];
+}
+
+struct weir_published *weir_published_pool_take(struct weir_published_pool *pool, size_t size)
+{
+    for (size_t i = 0; i < pool->count; i++) {
+        if (!is_free(pool->of[i], size) || !begin_again(pool->of[i]))
+            continue;
+        pool->is_used[i] = true;
+        return weir_published_share(pool->of[i]);
+    }
+    struct weir_published *published = weir_published_new(size);
+    if (published == NULL || pool->count == WEIR_PUBLISHED_POOL || size > pool->bytes_max ||
+        pool->bytes > pool->bytes_max - size)
+        return published;
+    pool->bytes += size;
+    pool->of[pool->count] = published;
+    pool->is_used[pool->count++] = true;
+    return weir_published_share(published);
+}
+
+void weir_published_pool_trim(struct weir_published_pool *pool)
+{
+    for (size_t i = pool->count; i-- > 0;) {
+        if (!pool->is_used[i])
+            give_up(pool, i);
+        else
+            pool->is_used[i] = false;
+    }
+}
+
+void weir_published_pool_clear(struct weir_published_pool *pool)
+{
+    while (pool->count > 0)
+        give_up(pool, pool->count - 1);
 }
 
 /* ---- its ways ---- */
@@ -194,12 +268,31 @@ static bool send_descriptor(int way, uint64_t key, int fd)
     return sendmsg(way, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)sizeof(key);
 }
 
+/* Opens it once more, for one reader, under a lock that lasts as long as that has it. */
+static int open_for_reader(const struct weir_published *published)
+{
+    char path[sizeof("/proc/self/fd/") + 3 * sizeof(int)];
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", published->fd);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static bool send_to(int way, const struct weir_published *published)
+{
+    WEIR_AUTO_FD int fd = open_for_reader(published);
+    return fd >= 0 && send_descriptor(way, published->key, fd);
+}
+
 bool weir_ways_send(struct weir_ways *ways, uint64_t reader, const struct weir_published *published)
 {
     for (size_t i = 0; ways != NULL && i < WEIR_WAYS_MAX; i++) {
         const struct way *way = &ways->way[i];
         if (way->fd >= 0 && way->reader == reader && reader != 0)
-            return send_descriptor(way->fd, published->key, published->fd);
+            return send_to(way->fd, published);
     }
     return false;
 }
@@ -241,7 +334,7 @@ static int receive_descriptor(int way, uint64_t *ret_key)
     return fd;
 }
 
-/* NULL unless no page of it can change or be taken away, and there are `size` bytes. */
+/* NULL unless nobody but its maker can change it, no page can be taken away, and there are `size` bytes. */
 static uint8_t *map(int fd, size_t size)
 {
     struct stat stat;

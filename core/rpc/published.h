@@ -1,9 +1,13 @@
-/* Bytes that one process makes once, for several others on the same host: sealed memory without a name, which nobody
- * can change or shrink any more, mapped copy-on-write by each of them. Who writes to it writes to pages of his own; who
- * dies takes nothing from the others. The kernel frees it with the last that has it: it is never used again.
+/* Bytes that one process makes once, for several others on the same host: sealed memory without a name, which no other
+ * process can change or shrink, mapped copy-on-write by each of them. Who writes to it writes to pages of his own; who
+ * dies takes nothing from the others. The kernel frees it with the last that has it.
  *
  * Its descriptor goes over a local socket, the *way*, for /proc is closed to processes in jails. The maker listens;
- * each reader connects, says who it is, and is sent descriptors with their keys before whatever names the key to it. */
+ * each reader connects, says who it is, and is sent descriptors with their keys before whatever names the key to it.
+ *
+ * The maker uses memory again that no reader has any more. Nobody's word is needed for that: each reader is sent an open
+ * file description of its own, under a shared lock (flock(2)), which lasts as long as the message, the descriptor or a
+ * mapping of it does, and which the kernel ends with the process. A reader can give up its own lock, and harm itself. */
 #ifndef WEIR_RPC_PUBLISHED_H
 #define WEIR_RPC_PUBLISHED_H
 
@@ -12,7 +16,11 @@
 
 #include <stdatomic.h>
 
-enum { WEIR_PUBLISHED_BYTES_MAX = 1 << 30, WEIR_WAYS_MAX = 256 /* readers of one maker */ };
+enum {
+    WEIR_PUBLISHED_BYTES_MAX = 1 << 30,
+    WEIR_WAYS_MAX = 256,       /* readers of one maker */
+    WEIR_PUBLISHED_POOL = 512, /* pieces of memory that are used again */
+};
 
 /* ---- the maker ---- */
 
@@ -22,15 +30,33 @@ struct weir_published {
     uint64_t key;          /* random */
     _Atomic uint64_t word; /* the caller's */
     int fd;
+    bool is_sealed;
     size_t references;
 };
 
 /* NULL: there is no such memory, or not so much. */
 struct weir_published *weir_published_new(size_t size) WEIR_MUST_USE;
-/* From now on nobody can change it, its maker included; it stays where it is. False: the system does not do it. */
+/* From now on no reader can change it, nor its maker by mistake; it stays where it is. False: the system does not do
+ * it. */
 bool weir_published_seal(struct weir_published *published) WEIR_MUST_USE;
 struct weir_published *weir_published_share(struct weir_published *published);
 void weir_published_free(struct weir_published *published); /* the last reference; NULL is fine */
+
+/* Memory that was published and is kept to be used again, with what it holds. Zeroed, with a maximum, is empty. */
+struct weir_published_pool {
+    size_t bytes, bytes_max; /* of all of it, whoever has it now */
+    size_t count;
+    struct weir_published *of[WEIR_PUBLISHED_POOL];
+    bool is_used[WEIR_PUBLISHED_POOL]; /* since the last trim */
+};
+
+/* Returns writable memory of `size` bytes or more: of the pool, if no reader has it, or new. NULL as above. */
+struct weir_published *weir_published_pool_take(struct weir_published_pool *pool,
+                                                size_t size) WEIR_MUST_USE;
+/* Gives up memory that was not taken since the last time. */
+void weir_published_pool_trim(struct weir_published_pool *pool);
+/* Gives up all of it: what it holds is gone once its readers have gone. */
+void weir_published_pool_clear(struct weir_published_pool *pool);
 
 struct weir_ways;
 /* Listens at the path of a socket beside `address` ("ipc://…"). NULL: there is none for this address. */

@@ -18,6 +18,7 @@ static void on_held(void *owner, const struct weir_reply *reply, const struct we
     preprocess_worker_free_discarded(worker);
     if (worker->flow.erasure_epoch > before) { /* acknowledge at once */
         preprocess_window_drop_erased(&worker->window, &worker->flow);
+        weir_published_pool_clear(&worker->published);
         preprocess_worker_tasks_drop_fetched(worker);
         preprocess_layouts_clear(worker->layouts);
         preprocess_record_sums_fini(&worker->sums);

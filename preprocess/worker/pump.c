@@ -164,15 +164,15 @@ static enum weir_status make_lent(struct worker *worker, const struct worker_mak
 }
 
 /* Memory for a batch that several consumers read; NULL: it is made in the worker's own. */
-static struct weir_published *publish(const struct worker *worker,
-                                      const struct batch_request *request)
+static struct weir_published *publish(struct worker *worker, const struct batch_request *request)
 {
     uint64_t bytes = bytes_of(request);
     bool is_finished = preprocess_chain_left(request->plan->chain)->count == 0;
     if (worker->ways == NULL || worker->compression != WEIR_COMPRESSION_NONE || !is_finished ||
         bytes < WORKER_PUBLISHED_BYTES_MIN)
         return NULL;
-    return weir_published_new(bytes + WEIR_WIRE_FRAMES_MAX * BATCH_LENT_ALIGNMENT);
+    return weir_published_pool_take(&worker->published,
+                                    bytes + WEIR_WIRE_FRAMES_MAX * BATCH_LENT_ALIGNMENT);
 }
 
 /* Makes it for several consumers, where each of them reads it, if that can be. */

@@ -1,7 +1,7 @@
 /* Production for several jobs. */
 #include "preprocess/worker/sharing.h"
 
-enum { SWEEP_MS = 500 };
+enum { SWEEP_MS = 500, TRIM_MS = 10 * 1000 };
 
 static struct window_key key_of(const struct worker_lease *lease, uint64_t batch)
 {
@@ -119,4 +119,8 @@ void preprocess_sharing_sweep(struct worker *worker, int64_t now_ms)
         return;
     worker->swept_ms = now_ms;
     preprocess_window_sweep(&worker->window, is_needed, worker);
+    if (now_ms - worker->trimmed_ms < TRIM_MS)
+        return;
+    worker->trimmed_ms = now_ms;
+    weir_published_pool_trim(&worker->published);
 }

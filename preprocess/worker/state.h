@@ -2,6 +2,7 @@
 #ifndef WEIR_PREPROCESS_WORKER_STATE_H
 #define WEIR_PREPROCESS_WORKER_STATE_H
 
+#include "core/rpc/published.h"
 #include "core/rpc/segment.h"
 #include "core/service/service.h"
 #include "core/wire/delivery.h"
@@ -112,8 +113,10 @@ struct worker {
     const char *place; /* --place */
     struct worker_flow flow;
     struct worker_busy busy;
-    struct window window; /* of batches that several jobs need, … */
-    int64_t swept_ms;     /* … when it was looked through last */
+    struct window window;                 /* of batches that several jobs need, … */
+    int64_t swept_ms;                     /* … when it was looked through last */
+    struct weir_published_pool published; /* memory that they are made in, used again … */
+    int64_t trimmed_ms;                   /* … when it was trimmed last */
     struct worker_job jobs[WORKER_JOBS_MAX];
     struct worker_task tasks[WORKER_LEASES_MAX];
     struct layouts *layouts;

@@ -10,6 +10,7 @@ static void release_buffers(struct worker *worker)
 {
     preprocess_worker_tasks_drop_fetched(worker); /* nothing is lent after this */
     preprocess_window_clear(&worker->window);
+    weir_published_pool_clear(&worker->published);
     preprocess_worker_tasks_wipe(worker);
     weir_segment_free(worker->lent);
     worker->lent = weir_segment_new(WORKER_LENT_BYTES);

@@ -180,8 +180,10 @@ static enum weir_status open_window(struct worker *worker,
     uint64_t bytes_max = 0;
     enum weir_status status =
         weir_service_read_bytes("--share", options->share, WORKER_WINDOW_BYTES, &bytes_max, err);
-    if (status == WEIR_OK)
-        preprocess_window_init(&worker->window, bytes_max, free_batch);
+    if (status != WEIR_OK)
+        return status;
+    preprocess_window_init(&worker->window, bytes_max, free_batch);
+    worker->published.bytes_max = bytes_max;
     return status;
 }
 
@@ -290,6 +292,7 @@ void preprocess_worker_close(void *state)
     preprocess_flow_drop_all(&worker->flow);
     preprocess_worker_free_discarded(worker);
     preprocess_window_fini(&worker->window);
+    weir_published_pool_clear(&worker->published);
     preprocess_flow_fini(&worker->flow);
     preprocess_worker_tasks_close(worker);
     preprocess_layouts_free(worker->layouts);

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -129,6 +130,98 @@ static void what_came_before_is_given_up(void **state)
     close(way);
 }
 
+static struct weir_published *make_in(struct weir_published_pool *pool, uint8_t value)
+{
+    struct weir_published *published = weir_published_pool_take(pool, SIZE);
+    assert_non_null(published);
+    memset(published->at, value, SIZE);
+    assert_true(weir_published_seal(published));
+    return published;
+}
+
+/* Makes a value in the pool, sends it to a reader, and keeps no reference; returns where it was made. */
+static const uint8_t *send_value(struct fixture *fixture, struct weir_published_pool *pool,
+                                 uint8_t value, uint64_t *ret_key)
+{
+    struct weir_published *published = make_in(pool, value);
+    const uint8_t *at = published->at;
+    *ret_key = published->key;
+    assert_true(weir_ways_send(fixture->ways, READER, published));
+    weir_published_free(published);
+    return at;
+}
+
+static void memory_is_used_again_once_no_reader_has_it(void **state)
+{
+    struct fixture *fixture = *state;
+    struct weir_published_pool pool = {.bytes_max = 4 * SIZE};
+    int way = open_way(fixture, READER);
+    uint64_t first, second, third;
+    const uint8_t *at = send_value(fixture, &pool, 1, &first);
+    const uint8_t *other = send_value(fixture, &pool, 2, &second);
+    assert_ptr_not_equal(other, at); /* the first is on its way */
+    uint8_t *mine = weir_way_take(way, first, SIZE);
+    assert_ptr_not_equal(send_value(fixture, &pool, 3, &third), at); /* and now it is mapped */
+    assert_all(mine, 1);
+    weir_published_unmap(mine, SIZE);
+    struct weir_published *again = make_in(&pool, 4);
+    assert_ptr_equal(again->at, at);
+    assert_true(again->key != first);
+    assert_int_equal(pwrite(again->fd, "x", 1, 0), -1);
+    struct weir_published *fifth = make_in(&pool, 5);
+    assert_ptr_not_equal(fifth->at, at); /* its maker has it */
+    weir_published_free(fifth);
+    weir_published_free(again);
+    uint8_t *theirs = weir_way_take(way, second, SIZE);
+    assert_all(theirs, 2);
+    weir_published_unmap(theirs, SIZE);
+    weir_published_pool_clear(&pool);
+    close(way);
+}
+
+static void a_reader_that_dies_holds_no_memory(void **state)
+{
+    struct fixture *fixture = *state;
+    struct weir_published_pool pool = {.bytes_max = SIZE};
+    int way = open_way(fixture, READER);
+    uint64_t key;
+    const uint8_t *at = send_value(fixture, &pool, 1, &key);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(weir_way_take(way, key, SIZE) == NULL);
+    int how;
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_int_equal(how, 0);
+    struct weir_published *again = make_in(&pool, 2);
+    assert_ptr_equal(again->at, at);
+    weir_published_free(again);
+    weir_published_pool_clear(&pool);
+    close(way);
+}
+
+static void memory_that_is_given_up_is_not_used_again(void **state)
+{
+    (void)state;
+    struct weir_published_pool pool = {.bytes_max = SIZE};
+    struct weir_published *kept = make_in(&pool, 1), *more = make_in(&pool, 2);
+    assert_int_equal(pool.count, 1); /* there is room for one */
+    weir_published_free(more);
+    weir_published_pool_trim(&pool);
+    assert_int_equal(pool.count, 1); /* it was taken since the last time */
+    weir_published_pool_trim(&pool);
+    assert_int_equal(pool.count, 0);
+    assert_int_equal(pool.bytes, 0);
+    assert_all(kept->at, 1); /* who has it keeps it */
+    weir_published_free(kept);
+    weir_published_free(make_in(&pool, 3));
+    weir_published_pool_clear(&pool);
+    assert_int_equal(pool.bytes, 0);
+    struct weir_published *fresh = weir_published_pool_take(&pool, SIZE);
+    assert_all(fresh->at, 0);
+    weir_published_free(fresh);
+    weir_published_pool_clear(&pool);
+}
+
 static int open_file(const char *path)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -213,6 +306,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(each_reader_has_it_as_its_own, begin, end),
         cmocka_unit_test(nobody_can_change_it_once_it_is_sealed),
         cmocka_unit_test_setup_teardown(what_came_before_is_given_up, begin, end),
+        cmocka_unit_test_setup_teardown(memory_is_used_again_once_no_reader_has_it, begin, end),
+        cmocka_unit_test_setup_teardown(a_reader_that_dies_holds_no_memory, begin, end),
+        cmocka_unit_test(memory_that_is_given_up_is_not_used_again),
         cmocka_unit_test_setup_teardown(what_could_change_or_is_too_small_is_not_mapped, begin,
                                         end),
         cmocka_unit_test_setup_teardown(who_has_not_said_who_he_is_or_says_it_twice_gets_nothing,
