@@ -216,6 +216,7 @@ static enum weir_status request_next(struct trainer *trainer, struct weir_error 
     struct weir_client_task *task = NULL;
     options.task = trainer->finished;
     options.socket_dir = trainer->socket_dir;
+    (void)weir_fault("trainer.ask");
     enum weir_client_status status = weir_client_next_task(&options, NEXT_SLICE_MS, &task, NULL);
     if (status == WEIR_CLIENT_TIMEOUT)
         return WEIR_OK;

@@ -5,6 +5,7 @@
  *     WORKING  -- it has finished, and asks -->  IDLE  -- a run begins -->  WORKING, for that run
  *     IDLE     -- training.keep_warm is over, its pipeline rests or takes a model back, an erasure
  *              purges, a GPU is wanted -->  LEAVING
+ *     WORKING  -- the same, while it has finished and not asked yet: it will be told to leave
  *
  * A process is known by its newest run, here, to the supervisor, and to the watch. Nothing is lost with an idle one;
  * one that ends before it has said anything of the run it was given costs that run no retry. */
@@ -34,6 +35,7 @@ struct warm_trainer {
     int64_t run, pipeline;
     uint64_t session;   /* 0: it has not asked for its first task */
     bool is_at_trigger; /* its run is on the way from a trigger to a model */
+    bool is_unwanted;   /* nobody waits for its request */
     uint64_t gpus;
     char *program; /* NULL: the built-in one */
     int64_t keep_ms;
@@ -97,6 +99,12 @@ static struct warm_trainer *find(const struct warm_trainers *warm, int64_t run)
         if (trainer->run == run)
             return trainer;
     return NULL;
+}
+
+/* Its run is, and it has not asked for another one yet. */
+static bool is_finished(const struct warm_trainer *trainer)
+{
+    return trainer->state == WORKING && trainer->aside != NULL;
 }
 
 /* ---- at work ---- */
@@ -200,9 +208,13 @@ void orchestrator_warm_end(struct warm_trainers *warm, int64_t pipeline, const c
 {
     struct warm_trainer *trainer;
 
-    LIST_FOREACH (trainer, &warm->all, link)
-        if (trainer->state == IDLE && (pipeline == 0 || pipeline == trainer->pipeline))
+    LIST_FOREACH (trainer, &warm->all, link) {
+        if (pipeline != 0 && pipeline != trainer->pipeline)
+            continue;
+        if (trainer->state == IDLE)
             leave(trainer, why);
+        trainer->is_unwanted |= is_finished(trainer);
+    }
 }
 
 bool orchestrator_warm_must_end(struct warm_trainers *warm, const struct run *run)
@@ -254,7 +266,7 @@ static bool may_stay(const struct warm_trainer *trainer)
 {
     struct weir_error err;
 
-    return trainer->state == WORKING && trainer->aside != NULL && !trainer->all->runs->are_held &&
+    return is_finished(trainer) && !trainer->is_unwanted && !trainer->all->runs->are_held &&
            !has_other(trainer) && orchestrator_warm_folder_empty(trainer->aside, &err) == WEIR_OK;
 }
 
@@ -362,7 +374,7 @@ bool orchestrator_warm_is_coming(const struct warm_trainers *warm, const struct 
     if (find_idle(warm, run) != NULL || !is_staying(warm, program) || is_reserved(warm, run))
         return false;
     LIST_FOREACH (trainer, &warm->all, link)
-        if (trainer->state == WORKING && trainer->aside != NULL &&
+        if (is_finished(trainer) && !trainer->is_unwanted &&
             is_same(trainer, run->pipeline, program) &&
             weir_loop_now_ms(loop_of(trainer)) - trainer->heard_ms < COMING_MS)
             return true;

@@ -6,10 +6,9 @@ import functools
 import json
 import signal
 import sys
-from pathlib import Path
 
 from weirlab import (DEADLINE_S, Lab, assert_clean_audits, await_that, faulty, kill, outcome, run_tests, serve, served, signal_all,
-                     victims)
+                     stands_still, victims)
 
 MAX = 4
 HOLDS = ",".join(f"trainer.batch=?{batch}" for batch in (20, 40, 60, 80, 100))  # of the hundreds that a training takes
@@ -49,11 +48,7 @@ def await_size(lab, size):
 
 def held(lab):
     """Trainers that stand still at one of the batches of HOLDS."""
-    def stands(pid):
-        with contextlib.suppress(OSError):
-            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
-        return False
-    return [pid for pid in victims(lab.data_dir, "trainer") if stands(pid)]
+    return [pid for pid in victims(lab.data_dir, "trainer") if stands_still(pid)]
 
 
 @contextlib.contextmanager

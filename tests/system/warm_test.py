@@ -1,17 +1,19 @@
 """Trainers that stay (training.keep_warm): what they make is what a new one makes, whoever dies and whenever; they are gone before an
 erasure purges, when they are not wanted, and they reach no run but their own."""
 
+import contextlib
 import functools
 import json
 import os
 import re
 import shutil
+import signal
 import sys
 import threading
 from pathlib import Path
 
 from weirlab import (PIPELINE, Lab, Run, Stream, assert_clean_audits, await_dataset, await_that, binaries, everyone_may_enter,
-                     outcome, push, run_tests, stop, victims)
+                     faulty, outcome, push, run_tests, served, signal_all, stands_still, stop, victims)
 
 PROGRAM = Path(__file__).parent / "python/stays.py"
 PACKAGE = binaries().parent / "python/weir"
@@ -133,13 +135,33 @@ def test_a_trainer_waits_no_longer_than_it_is_kept():
     lab.remove()
 
 
-def test_a_pause_ends_a_trainer_that_waits():
-    lab, run, _ = begun(WARM, 1)
-    idle(run)
-    lab.weir("pause", "lab")
-    await_that(lambda: not victims(run.data_dir, "trainer"))
-    stop(run)
+@contextlib.contextmanager
+def one_model(faults=""):
+    """A live pipeline that has one model, on a platform that stays when it is paused."""
+    lab = lab_of(WARM, pipeline=LIVE, samples=200)
+    with faulty(faults), served(lab):
+        lab.weir("submit", str(lab.pipeline))
+        await_that(lambda: '"notes"' in lab.weir("datasets", "--json"))
+        stream = Stream(200)
+        push(lab, "".join(json.dumps(stream.record(i)) + "\n" for i in range(200)), "notes")
+        await_that(lambda: "lab-1" in lab.weir("models", "list"))
+        yield lab
     lab.remove()
+
+
+def test_a_pause_ends_a_trainer_that_waits():
+    with one_model() as lab:
+        idle(lab)
+        lab.weir("pause", "lab")
+        await_that(lambda: not victims(lab.data_dir, "trainer"))
+
+
+def test_a_trainer_that_has_not_asked_when_its_pipeline_rests_leaves_when_it_asks():
+    with one_model("trainer.ask=?1") as lab:
+        await_that(lambda: [pid for pid in victims(lab.data_dir, "trainer") if stands_still(pid)])
+        lab.weir("pause", "lab")
+        signal_all(victims(lab.data_dir, "trainer"), signal.SIGCONT)
+        await_that(lambda: not victims(lab.data_dir, "trainer"))
 
 
 def test_a_rollback_ends_a_trainer_that_waits():

@@ -318,6 +318,13 @@ def faulty(faults):
         del os.environ["WEIR_FAULTS"]
 
 
+def stands_still(pid):
+    """True of a process that was stopped, by a signal or at a point of faulty()."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+    return False
+
+
 def starts(data_dir, name):
     """How often the service has come up."""
     return (data_dir / "log" / f"{name}.log").read_text().count('"ready"')
