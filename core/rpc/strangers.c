@@ -13,6 +13,7 @@ struct weir_strangers {
     struct weir_loop *loop;
     struct weir_handshakes *handshakes;
     const char *endpoint;
+    bool is_keyed;
     uint64_t count, logged;
     int64_t log_ms; /* no line of the log before */
 };
@@ -28,10 +29,13 @@ static void report(struct weir_strangers *strangers)
     strangers->log_ms = now_ms + LOG_MS;
 }
 
+/* Who goes away in the midst of a handshake has shown no key, right or wrong: people's commands do, when they have their
+ * answer and connect again so that nobody keeps it. */
 static void on_failure(void *owner, uint32_t value)
 {
     struct weir_strangers *strangers = owner;
-    (void)value;
+    if (strangers->is_keyed && value != WEIR_HANDSHAKE_DENIED)
+        return;
     strangers->count++;
     report(strangers);
 }
@@ -41,7 +45,7 @@ enum weir_status weir_strangers_watch(struct weir_loop *loop, void *socket, cons
                                       struct weir_error *err)
 {
     struct weir_strangers *strangers = weir_calloc(1, sizeof(*strangers));
-    *strangers = (struct weir_strangers){.loop = loop, .endpoint = endpoint};
+    *strangers = (struct weir_strangers){.loop = loop, .endpoint = endpoint, .is_keyed = is_keyed};
     const struct weir_handshakes_listener listener = {
         .told = is_keyed ? WEIR_HANDSHAKES_JUDGED : WEIR_HANDSHAKES_ALL,
         .fn = on_failure,

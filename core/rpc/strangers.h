@@ -8,8 +8,8 @@
 struct weir_strangers;
 
 /* Watches `socket`, a server's; `endpoint` is for the log, and borrowed. `is_keyed`: each peer has a key of its own,
- * and who does not speak CURVE is not counted (handshakes.h). LIMIT when the process can have no more
- * sockets or descriptors. */
+ * and those are counted whom a gate has turned away. LIMIT when the process can have no more sockets or
+ * descriptors. */
 enum weir_status weir_strangers_watch(struct weir_loop *loop, void *socket, const char *endpoint,
                                       bool is_keyed, struct weir_strangers **ret_strangers,
                                       struct weir_error *err) WEIR_MUST_USE;

@@ -266,6 +266,19 @@ static void a_key_that_is_on_no_list_is_refused_in_words(void **state)
     assert_string_equal(lab->refused_key, lab->pair[BEN].public);
 }
 
+static void who_leaves_before_the_end_of_a_handshake_is_no_stranger(void **state)
+{
+    enum { COME_AND_GONE = 20 };
+    struct lab *lab = *state;
+    let_in(lab, WEIR_ROLE_VIEWER, 0, 0);
+    for (int i = 0; i < COME_AND_GONE; i++)
+        close(open_connection(port_of(weir_rpc_endpoint(lab->server))));
+    connect_peer(lab, BEN); /* he is one, as often as he comes */
+    assert_int_equal(ask(lab, MSG_health), WEIR_DENIED);
+    assert_in_range(weir_rpc_strangers(lab->server), 1, weir_rpc_refusals(lab->server));
+    assert_true(weir_rpc_refusals(lab->server) < COME_AND_GONE);
+}
+
 static void a_key_that_is_let_in_later_need_not_connect_again(void **state)
 {
     struct lab *lab = *state;
@@ -645,6 +658,7 @@ int main(void)
         KEYED(until_there_is_a_list_nobody_is_let_in_and_nobody_sent_away),
         KEYED(a_handler_is_told_role_name_and_tenant_of_the_key),
         KEYED(a_key_that_is_on_no_list_is_refused_in_words),
+        KEYED(who_leaves_before_the_end_of_a_handshake_is_no_stranger),
         KEYED(a_key_that_is_let_in_later_need_not_connect_again),
         KEYED(a_right_key_with_the_wrong_role_is_refused_by_name),
         KEYED(a_role_is_that_of_the_list_of_now),
