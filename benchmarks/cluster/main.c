@@ -264,10 +264,11 @@ static enum weir_status restart_under(struct cluster_bench *bench, struct pool_r
     enum weir_status status = pool_crowd_return(bench->crowd, ret_return, err);
     if (status == WEIR_OK)
         (void)fprintf(stderr,
+                      "back after %.1f s, of which %.1f s until the services have the keys; "
                       "processor for a worker's return: storage %.2f ms, dispatcher %.2f ms, the "
                       "busiest thread of these %.2f ms; the worker itself %.2f ms\n",
-                      ret_return->storage_ms, ret_return->dispatcher_ms, ret_return->busiest_ms,
-                      ret_return->crowd_ms);
+                      ret_return->seconds, ret_return->keyed_seconds, ret_return->storage_ms,
+                      ret_return->dispatcher_ms, ret_return->busiest_ms, ret_return->crowd_ms);
     return status;
 }
 

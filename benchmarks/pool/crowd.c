@@ -310,6 +310,7 @@ enum weir_status pool_crowd_return(struct pool_crowd *crowd, struct pool_return 
 {
     int64_t begun_ms = weir_now_ms(), own_ns = own_cpu_ns(crowd);
     enum weir_status status = restart(crowd, err);
+    int64_t keyed_ms = weir_now_ms();
     struct crowd_report sum = look(crowd);
 
     while (status == WEIR_OK && (sum.held_ms <= begun_ms || sum.beaten_ms <= begun_ms)) {
@@ -324,6 +325,7 @@ enum weir_status pool_crowd_return(struct pool_crowd *crowd, struct pool_return 
     }
     *ret_return = (struct pool_return){
         .seconds = (double)(weir_now_ms() - begun_ms) / 1e3,
+        .keyed_seconds = (double)(keyed_ms - begun_ms) / 1e3,
         .crowd_ms = ms_of_worker(crowd, own_cpu_ns(crowd) - own_ns),
     };
     read_spent(crowd, ret_return);

@@ -37,7 +37,8 @@ double pool_crowd_memory(const struct pool_crowd *crowd, enum rig_service servic
 /* A restart, until both services run again and have answered every worker's requests. Processor time is in
  * milliseconds for a worker, the start of the services included. */
 struct pool_return {
-    double seconds;
+    double seconds,
+        keyed_seconds; /* … and until they run again and have the keys, if there are any */
     double storage_ms, dispatcher_ms; /* of all threads of the service … */
     double busiest_ms;                /* … and of one, of either: no machine is quicker than it */
     double crowd_ms;                  /* of the workers themselves, who share the machine */
