@@ -103,8 +103,8 @@ static bool is_waiting(const struct weir_rpc_peer *peer, const struct weir_call 
     return peer->handshakes != NULL && !peer->is_reached && call->outage == peer->outage;
 }
 
-/* Returns how seldom a call is sent again at last. A server on this host may have been killed without a sign: it is asked
- * twice a second. Under keys there is a sign, and thousands may wait for a server that stands, but is slow. */
+/* Returns how seldom a call is sent again at last. A server on this host may have been killed without a sign: it is
+ * asked twice a second. Under keys there is a sign, and thousands may wait for a server that stands, but is slow. */
 static int64_t resend_max_ms(const struct weir_rpc_peer *peer, const struct weir_call *call)
 {
     if (call->frames.count > 0)

@@ -29,8 +29,8 @@ static void report(struct weir_strangers *strangers)
     strangers->log_ms = now_ms + LOG_MS;
 }
 
-/* Who goes away in the midst of a handshake has shown no key, right or wrong: people's commands do, when they have their
- * answer and connect again so that nobody keeps it. */
+/* A connection that ends in the midst of its handshake has shown no key, right or wrong: those of people's commands do,
+ * which connect again when they have their answer, so that nobody keeps it. */
 static void on_failure(void *owner, uint32_t value)
 {
     struct weir_strangers *strangers = owner;

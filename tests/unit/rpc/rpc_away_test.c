@@ -196,7 +196,7 @@ static int patience_ms(struct lab *lab, enum weir_socket_kind kind, const char *
     return ms;
 }
 
-/* What a server has spent on a handshake that its peer gives up is lost, and it comes again. */
+/* A handshake that a peer gives up has cost its server as much, and comes again. */
 static void a_peer_has_more_patience_than_its_server(void **state)
 {
     struct lab *lab = *state;
