@@ -40,6 +40,22 @@ static enum weir_status effect_end(struct pipeline *pipeline, const void *what,
                   DB_I64(*end_time));
 }
 
+static void walk_on(void *owner)
+{
+    struct pipeline *pipeline = owner;
+    pipeline->timer = 0;
+    walk(pipeline);
+}
+
+/* A check commits, and a page may hold as many as samples: whoever else waits for the loop comes between. */
+static void check(struct pipeline *pipeline)
+{
+    if (!orchestrator_pipeline_check(pipeline))
+        return;
+    weir_loop_cancel(pipeline->context->loop, pipeline->timer);
+    pipeline->timer = weir_loop_timer(pipeline->context->loop, 0, 0, walk_on, pipeline);
+}
+
 static void walk(struct pipeline *pipeline)
 {
     struct reader *reader = pipeline->reader;
@@ -47,11 +63,13 @@ static void walk(struct pipeline *pipeline)
     struct reader_page *page = NULL;
     while ((page = orchestrator_pipeline_reader_first(reader, &missing)) != NULL) {
         enum reader_passing passing = orchestrator_pipeline_reader_pass(reader, page);
+        if (passing == READER_PASSED)
+            continue;
         if (passing == READER_FIRES)
             (void)orchestrator_pipeline_fire(pipeline);
-        if (passing == READER_FIRES ||
-            (passing == READER_IS_DUE && !orchestrator_pipeline_check(pipeline)))
-            return;
+        else
+            check(pipeline);
+        return;
     }
     if (missing >= 0) {
         request_page(pipeline, (size_t)missing);
@@ -84,7 +102,8 @@ void orchestrator_pipeline_read_replay(struct pipeline *pipeline)
         (void)orchestrator_pipeline_fire(pipeline);
         return;
     }
-    if (!orchestrator_trigger_is_due(pipeline->reader->policy) ||
-        orchestrator_pipeline_check(pipeline))
+    if (orchestrator_trigger_is_due(pipeline->reader->policy))
+        check(pipeline);
+    else
         walk(pipeline);
 }

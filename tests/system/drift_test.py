@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from weirlab import DEADLINE_S, Lab, Stream, assert_clean_audits, binaries, outcome
+from weirlab import DEADLINE_S, Lab, Stream, assert_clean_audits, binaries, outcome, query, served
 
 SAMPLES = 700
 CHANGE = SAMPLES // 2
@@ -112,14 +112,37 @@ def assert_survives(lab, expected, every, first):
         print(f"{point}: {deaths} deaths, every {passes} edges: the same", flush=True)
 
 
-def a_thousand_checks_are_kept():
-    """Told anew to whoever comes later: the newest 1000, and before them only what fired."""
+def checking_lab(samples):
+    """Each sample is a check, and only the first two of them fire."""
     seen = ("{policy: drift, on: labels, samples: 1, reference: 5, current: 5,"
             " statistics: [{name: psi, criterion: {policy: threshold, value: 99}}]}")
-    lab = Lab(samples=1050, epochs=1)
+    lab = Lab(samples=samples, epochs=1)
     text = lab.pipeline.read_text()
     lab.pipeline.write_text(text.replace("{policy: amount, samples: 300}", seen))
     assert seen in lab.pipeline.read_text()
+    return lab
+
+
+def an_order_comes_between_two_checks():
+    """All of them lie on one page of the replay."""
+    samples = 4000
+    lab = checking_lab(samples)
+    with served(lab):
+        lab.weir("submit", str(lab.pipeline))
+        watcher = lab.begin("watch", "lab", "--json", stdout=subprocess.PIPE)
+        assert any('"trigger_considered"' in line for line in watcher.stdout)
+        paused = json.loads(lab.weir("pause", "lab", "--wait", "--json"))
+        assert paused["state"] == "PAUSED", paused
+        watcher.terminate()
+        watcher.communicate()
+        [checks] = query(lab, "SELECT checks FROM orchestrator.pipeline")
+        assert 2 < int(checks) < samples, checks
+    lab.remove()
+
+
+def a_thousand_checks_are_kept():
+    """Told anew to whoever comes later: the newest 1000, and before them only what fired."""
+    lab = checking_lab(1050)
     run = lab.run().finish()
     checks = [e["check"] for e in run.of("trigger_considered")] + [e["decision"]["check"] for e in run.of("trigger_fired")]
     assert sorted(checks) == list(range(1, 1051)) and run.of("trigger_fired")[0]["decision"]["check"] == 1
@@ -132,6 +155,7 @@ def a_thousand_checks_are_kept():
 
 
 def main():
+    an_order_comes_between_two_checks()
     a_thousand_checks_are_kept()
     every = int(sys.argv[1]) if len(sys.argv) > 1 else 24
     for name, trigger in TRIGGERS.items():
