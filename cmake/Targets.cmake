@@ -5,7 +5,7 @@
 #   weir_rooms(SERVICE folder…)                              its folders, lowest first
 #   weir_service(NAME [MAIN main.c] [SOURCES …] [LIBS …])    library NAME_lib and executable NAME
 #   weir_embed_sql(TARGET DIR SYMBOL)                        NNN_name.sql files as a table in C
-#   weir_embed_page(TARGET SYMBOL FRAME.html SCRIPT.js)      a page of page/ as texts in C
+#   weir_embed_page(TARGET SYMBOL PAGE.html SCRIPT.js)       a page of page/ as texts in C
 #   weir_test(NAME SOURCES … [LIBS …] [LABELS …] [TIMEOUT s])
 #   weir_fuzz(NAME SOURCES … CORPUS dir [LIBS …])            corpus replay always, libFuzzer if WEIR_FUZZ
 #   weir_bench(NAME SOURCES … [LIBS …])                      executable bench_NAME
@@ -67,17 +67,17 @@ function(weir_embed_sql target dir symbol)
   target_sources(${target} PRIVATE ${generated})
 endfunction()
 
-# Compiles a frame, the style, the scripts that all pages share and the one that starts this one into texts
+# Compiles the frame, a page, the style, the scripts that all pages share and the one that starts this one into texts
 # (tools/embed_page).
-function(weir_embed_page target symbol frame script)
+function(weir_embed_page target symbol page script)
   set(generated ${CMAKE_CURRENT_BINARY_DIR}/${symbol}.c)
-  set(files ${frame} style.css rows.js figure.js pictures.js views.js ${script})
+  set(files frame.html ${page} style.css rows.js figure.js pictures.js views.js ${script})
   list(TRANSFORM files PREPEND ${PROJECT_SOURCE_DIR}/page/)
   add_custom_command(
     OUTPUT ${generated}
     COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/embed_page ${symbol} ${generated} ${files}
     DEPENDS ${files} ${PROJECT_SOURCE_DIR}/tools/embed_page
-    COMMENT "Embedding ${frame} as ${symbol}" VERBATIM)
+    COMMENT "Embedding ${page} as ${symbol}" VERBATIM)
   target_sources(${target} PRIVATE ${generated})
 endfunction()
 
