@@ -279,6 +279,11 @@ static const struct weir_option LOGS_OPTIONS[] = {
     }
 
 static const struct weir_option KEYS_NEW_OPTIONS[] = {TENANT_OPTION, PASS_OPTION, WEIR_OPTION_END};
+static const struct weir_option TOKENS_NEW_OPTIONS[] = {
+    {"tenant", "WORD", "tenant at whose pipelines alone it may look (default: all)",
+     OPTION(tenant)},
+    WEIR_OPTION_END,
+};
 static const struct weir_option KEYS_ALLOW_OPTIONS[] = {TENANT_OPTION, WEIR_OPTION_END};
 static const struct weir_option KEYS_ROTATE_OPTIONS[] = {PASS_OPTION, WEIR_OPTION_END};
 static const struct weir_option KEYS_LIST_OPTIONS[] = {
@@ -575,7 +580,7 @@ static const struct cli_command COMMANDS[] = {
     {.words = "tokens new", .operands = "NAME", .operands_min = 1, .operands_max = 1,
      .summary = "make a token for a browser that shall see the live page from elsewhere; it is shown once",
      .example = "weir tokens new wall-display",
-     .answer = cli_answer_tokens_new, .render = cli_render_token_made},
+     .options = TOKENS_NEW_OPTIONS, .answer = cli_answer_tokens_new, .render = cli_render_token_made},
     {.words = "tokens list", .summary = "the tokens that are let in, by their names",
      .example = "weir tokens list",
      .topic = "tokens_list", .render = cli_render_tokens},

@@ -71,6 +71,7 @@ void cli_render_tokens(const json_t *answer, struct cli_page *page)
 {
     static const struct cli_column COLUMNS[] = {
         {"name", CLI_TEXT, .key = "name"},
+        {"tenant", CLI_TEXT, .key = "tenant", .absent = "-"},
         {"made", CLI_TIME, .key = "made"},
     };
     const json_t *tokens = json_object_get(answer, "tokens");
@@ -83,7 +84,9 @@ void cli_render_tokens(const json_t *answer, struct cli_page *page)
 void cli_render_token_made(const json_t *answer, struct cli_page *page)
 {
     cli_pair(page, "token", "%s", cli_text(answer, "token"));
-    cli_line(page, "it is shown this once: whoever has it may look at the whole platform");
+    const char *tenant = cli_text(answer, "tenant");
+    cli_line(page, "it is shown this once: whoever has it may look at %s%s",
+             tenant[0] == '\0' ? "the whole platform" : "the pipelines of tenant ", tenant);
 }
 
 void cli_render_token_revoked(const json_t *answer, struct cli_page *page)

@@ -11,7 +11,9 @@ static enum weir_status order(const struct cli_call *call, const char *hash, jso
                               struct weir_error *err)
 {
     struct cli_platform *platform = NULL;
-    json_t *arguments = json_pack("{ss,ss}", "name", call->operands[0], "hash", hash);
+    const char *tenant = call->options.tenant;
+    json_t *arguments = json_pack("{ss,ss,ss}", "name", call->operands[0], "tenant",
+                                  tenant == NULL ? "" : tenant, "hash", hash);
     enum weir_status status = arguments == NULL
                                   ? weir_fail(err, WEIR_INVALID, "arguments are expected in UTF-8")
                                   : WEIR_OK;

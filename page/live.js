@@ -100,7 +100,7 @@ function poolSection() {
   const found = [
     el('h2', {}, 'Pool'),
     facts([
-      ['workers heard', String(rows.length + (workers.left_out || 0))],
+      ['workers heard', workers.pool || rows.length ? String(rows.length + (workers.left_out || 0)) : ''],
       ['wanted', pool.target],
       ['bounds', pool.max === undefined ? '' : `${pool.min} to ${pool.max}`],
       ['set by hand', pool.set]
@@ -131,6 +131,7 @@ function poolSection() {
     ];
     found.push(tableOf('workers', columns, rows), ...leftOut(workers, 'weir workers has all'));
   }
+  if (!runs.length && !rows.length) found.push(el('p', { class: 'soft' }, 'No run is under way.'));
   return el('section', { 'aria-label': 'pool', 'data-part': 'workers' }, found);
 }
 
@@ -160,6 +161,40 @@ function erasuresSection() {
     rows.length ? tableOf('erasures', columns, rows) : el('p', { class: 'soft' }, 'Nobody has asked for one.'),
     ...leftOut(erasures, 'weir erase list has all')
   ]);
+}
+
+/* ---- the log of events ---- */
+
+const LINES_MAX = 200;
+const log = el('ol', { class: 'log', role: 'log', 'aria-live': 'off', 'aria-label': 'events, newest first', tabindex: 0 });
+let arrived = []; /* lines that are not drawn yet */
+let newestLine = 0; /* its number */
+
+function takeLine(line) {
+  if (line.number <= newestLine) forgetLines(); /* another platform's: numbers only grow */
+  newestLine = line.number;
+  arrived.push(line);
+  if (arrived.length > LINES_MAX) arrived.shift();
+}
+function forgetLines() {
+  arrived = [];
+  newestLine = 0;
+  log.replaceChildren();
+}
+const lineOf = (line) =>
+  el('li', { 'data-number': line.number }, [
+    el('time', { datetime: line.at, class: 'soft' }, day(line.at)),
+    el('span', {}, [line.of === null ? '' : el('b', {}, `${line.of} `), line.line])
+  ]);
+
+/* Lines that came since go on top of those that are there. */
+function drawLines() {
+  log.prepend(...arrived.reverse().map(lineOf));
+  arrived = [];
+  while (log.children.length > LINES_MAX) log.lastChild.remove();
+  if (!log.isConnected) {
+    place(el('section', { 'aria-label': 'events', 'data-part': 'events' }, [el('h2', {}, 'Events'), log]));
+  }
 }
 
 /* ---- a pipeline ---- */
@@ -232,11 +267,16 @@ function takeOver(before, after) {
   };
 }
 
+/* Sections of the platform come before those of pipelines, which follow each other as they came. */
+const ORDER = ['status', 'workers', 'erasures', 'events'];
+const rankOf = (section) => (ORDER.indexOf(section.dataset.part) + 1 || ORDER.length + 1);
+
 function place(section) {
   const main = document.getElementById('report');
-  const before = [...main.children].find((one) => one.dataset.part === section.dataset.part);
+  const sections = [...main.querySelectorAll('[data-part]')];
+  const before = sections.find((one) => one.dataset.part === section.dataset.part);
   if (!before) {
-    main.append(section);
+    main.insertBefore(section, sections.find((one) => rankOf(one) > rankOf(section)) || null);
     redraw(section);
     return;
   }
@@ -266,6 +306,7 @@ function drawChanged() {
   for (const what of Object.keys(SECTIONS)) if (changed.has(what)) place(SECTIONS[what]());
   for (const [name, parts] of known.pipelines) if (changed.has(parts) && parts.report) place(livePipelineSection(name));
   if (changed.has('status')) dropOthers();
+  if (changed.has('lines')) drawLines();
   changed.clear();
 }
 
@@ -297,7 +338,7 @@ function lose(why) {
 }
 
 function connect() {
-  source = new EventSource('events');
+  source = new EventSource(newestLine ? `events?after=${newestLine}` : 'events');
   heard = Date.now();
   source.addEventListener('beat', () => hear(false));
   for (const what of Object.keys(SECTIONS)) {
@@ -317,13 +358,19 @@ function connect() {
       hear(true);
     });
   }
+  source.addEventListener('line', (event) => {
+    takeLine(JSON.parse(event.data));
+    note('lines');
+    hear(false);
+  });
   source.onerror = () => {
     lose('No connection to the platform');
     if (source.readyState === EventSource.CLOSED) again();
   };
 }
 
-/* The browser itself tries again after a lost connection, but not after a refusal or silence. */
+/* The browser itself tries again after a lost connection, and names the newest line, but not after a refusal or
+ * silence. */
 function again() {
   source.close();
   setTimeout(enter, RETRY_MS);
@@ -375,6 +422,7 @@ function askForToken() {
 /* Whoever is let in no longer sees nothing any more. */
 function forget() {
   for (const section of document.querySelectorAll('[data-part]')) section.remove();
+  forgetLines();
   Object.assign(known, { status: {}, workers: {}, erasures: {}, pipelines: new Map() });
 }
 

@@ -393,6 +393,18 @@ bool orchestrator_config_names(const struct orchestrator_config *config, const c
     return false;
 }
 
+void orchestrator_config_list_datasets(const struct orchestrator_config *config,
+                                       struct weir_buf *out)
+{
+    const struct weir_yaml_node *datasets = cfg_datasets(weir_yaml_root(config->document));
+
+    for (size_t i = 0; i < weir_yaml_length(datasets); i++) {
+        const char *name = weir_yaml_text(weir_yaml_get(weir_yaml_at(datasets, i), "name"));
+        if (name != NULL)
+            weir_buf_printf(out, "%s\n", name);
+    }
+}
+
 const struct orchestrator_evaluation *orchestrator_config_evaluation(
     const struct orchestrator_config *config, const char *name)
 {

@@ -64,6 +64,9 @@ enum weir_status orchestrator_config_check_program(const struct orchestrator_con
                                                    struct weir_error *err) WEIR_MUST_USE;
 /* True when one of its datasets, be it one of labels, is called `dataset`. */
 bool orchestrator_config_names(const struct orchestrator_config *config, const char *dataset);
+/* Appends the names of them all, a line each. */
+void orchestrator_config_list_datasets(const struct orchestrator_config *config,
+                                       struct weir_buf *out);
 /* The evaluation of that name, borrowed; NULL: there is none. */
 const struct orchestrator_evaluation *orchestrator_config_evaluation(
     const struct orchestrator_config *config, const char *name);

@@ -1,7 +1,8 @@
 /* libmicrohttpd in our loop. It tells of a request until there is an answer: a connection whose answer comes later is
  * suspended meanwhile, and so is a stream that has nothing to say. Its own time limits are for silence alone, so that
  * a client that sends a byte now and then would stay for ever: a timer of ours shuts down what is too old, and the
- * library cleans up. */
+ * library cleans up. It reads a certificate when it is started, and so it is started again for another one: it takes up
+ * the connections from then on, and the one before it stays for those that it has (struct listener). */
 #include "orchestrator/http/http.h"
 
 #include "core/base/file.h"
@@ -9,6 +10,7 @@
 #include "core/base/require.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <microhttpd.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -16,7 +18,7 @@
 #include <sys/queue.h>
 #include <unistd.h>
 
-enum { SILENCE_S = 5, LOOK_MS = 500, STREAM_BLOCK = 16384 };
+enum { SILENCE_S = 5, LOOK_MS = 500, STREAM_BLOCK = 16384, RETIRED_MAX = 3 };
 
 struct http_page {
     struct MHD_Response *response;
@@ -24,8 +26,20 @@ struct http_page {
     size_t holders;
 };
 
-struct http_request {
+/* The library, started once. */
+struct listener {
     struct http *http;
+    TAILQ_ENTRY(listener) link;
+    struct MHD_Daemon *daemon;
+    int epoll_fd;
+    size_t clients;
+    uint64_t run_timer; /* 0: none */
+    bool has_room;      /* a client has left since it was last run */
+    bool is_retired;    /* takes up no connections any more */
+};
+
+struct http_request {
+    struct listener *listener;
     struct MHD_Connection *connection;
     LIST_ENTRY(http_request) link;
     struct http_page *page;    /* NULL: there is no answer yet, or it is a stream */
@@ -35,6 +49,7 @@ struct http_request {
 };
 
 struct http_client {
+    struct listener *listener;
     LIST_ENTRY(http_client) link;
     int fd;
     int64_t until_ms; /* INT64_MAX: it has taken all that its stream has for it */
@@ -42,16 +57,18 @@ struct http_client {
 
 struct http {
     struct weir_loop *loop;
-    struct MHD_Daemon *daemon;
-    int epoll_fd;
+    int fd; /* that is listened at */
+    const char *what;
+    bool is_v6;
+    TAILQ_HEAD(listeners, listener)
+    listeners; /* the last one takes up connections, the others are retired */
     char address[LOOPBACK_ADDRESS_TEXT_MAX];
     http_get_fn *get;
     void *owner;
     struct http_page *wrong_method;
     LIST_HEAD(, http_request) requests;
     LIST_HEAD(, http_client) clients;
-    uint64_t run_timer, look_timer; /* 0: none */
-    bool has_room;                  /* a client has left since the library was last run */
+    uint64_t look_timer; /* 0: none */
 };
 
 /* ---- pages ---- */
@@ -109,25 +126,44 @@ static void run(void *owner);
 
 /* The library says when it wants to look at its connections again, whatever happens. What it does not say: with as many
  * clients as it may have it does not listen, and does so again not when one leaves, but when it is run after that. */
-static void schedule(struct http *http)
+static void schedule(struct listener *listener)
 {
+    struct weir_loop *loop = listener->http->loop;
     MHD_UNSIGNED_LONG_LONG wait_ms = LOOK_MS;
-    bool is_awaited = MHD_get_timeout(http->daemon, &wait_ms) == MHD_YES;
-    if (http->has_room)
+    bool is_awaited = MHD_get_timeout(listener->daemon, &wait_ms) == MHD_YES;
+    if (listener->has_room)
         wait_ms = 0;
-    weir_loop_cancel(http->loop, http->run_timer);
-    http->run_timer = 0;
-    if (is_awaited || http->has_room)
-        http->run_timer = weir_loop_timer(
-            http->loop, wait_ms < LOOK_MS ? (int64_t)wait_ms : LOOK_MS, 0, run, http);
+    weir_loop_cancel(loop, listener->run_timer);
+    listener->run_timer = 0;
+    if (is_awaited || listener->has_room)
+        listener->run_timer =
+            weir_loop_timer(loop, wait_ms < LOOK_MS ? (int64_t)wait_ms : LOOK_MS, 0, run, listener);
+}
+
+/* Ends its connections, if it has any. */
+static void free_listener(struct listener *listener)
+{
+    struct http *http = listener->http;
+    struct http_request *request;
+    TAILQ_REMOVE(&http->listeners, listener, link);
+    weir_loop_unwatch_fd(http->loop, listener->epoll_fd);
+    weir_loop_cancel(http->loop, listener->run_timer);
+    LIST_FOREACH (request, &http->requests, link) /* none may be suspended when it stops */
+        if (request->listener == listener && request->is_suspended)
+            MHD_resume_connection(request->connection);
+    MHD_stop_daemon(listener->daemon);
+    free(listener);
 }
 
 static void run(void *owner)
 {
-    struct http *http = owner;
-    http->has_room = false;
-    (void)MHD_run(http->daemon);
-    schedule(http);
+    struct listener *listener = owner;
+    listener->has_room = false;
+    (void)MHD_run(listener->daemon);
+    if (listener->is_retired && listener->clients == 0)
+        free_listener(listener);
+    else
+        schedule(listener);
 }
 
 static void end_left_streams(struct http *http);
@@ -149,27 +185,36 @@ static void look(void *owner)
 
 /* ---- what the library tells ---- */
 
+static void on_left(struct http_client *client)
+{
+    if (client == NULL)
+        return;
+    LIST_REMOVE(client, link);
+    client->listener->clients--;
+    free(client);
+}
+
 static void on_connection(void *owner, struct MHD_Connection *connection, void **context,
                           enum MHD_ConnectionNotificationCode code)
 {
-    struct http *http = owner;
-    struct http_client *client = *context;
+    struct listener *listener = owner;
+    struct http *http = listener->http;
     if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
-        if (client != NULL)
-            LIST_REMOVE(client, link);
-        free(client);
+        on_left(*context);
         *context = NULL;
-        http->has_room = true;
+        listener->has_room = true;
         return;
     }
     const union MHD_ConnectionInfo *about =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     if (about == NULL)
         return;
-    client = weir_calloc(1, sizeof(*client));
+    struct http_client *client = weir_calloc(1, sizeof(*client));
+    client->listener = listener;
     client->fd = about->connect_fd;
     client->until_ms = weir_loop_now_ms(http->loop) + HTTP_CONNECTION_MS;
     LIST_INSERT_HEAD(&http->clients, client, link);
+    listener->clients++;
     *context = client;
     if (http->look_timer == 0)
         http->look_timer = weir_loop_timer(http->loop, LOOK_MS, 0, look, http);
@@ -229,14 +274,15 @@ static enum MHD_Result on_request(void *owner, struct MHD_Connection *connection
                                   const char *method, const char *version, const char *data,
                                   size_t *data_size, void **context)
 {
-    struct http *http = owner;
+    struct listener *listener = owner;
+    struct http *http = listener->http;
     struct http_request *request = *context;
     (void)version, (void)data, (void)data_size;
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
         return send_page(connection, http->wrong_method);
     if (request == NULL) {
         request = weir_calloc(1, sizeof(*request));
-        request->http = http;
+        request->listener = listener;
         request->connection = connection;
         LIST_INSERT_HEAD(&http->requests, request, link);
         *context = request;
@@ -268,13 +314,14 @@ static void on_completed(void *owner, struct MHD_Connection *connection, void **
 
 static void resume(struct http_request *request)
 {
-    struct http *http = request->http;
+    struct listener *listener = request->listener;
+    struct weir_loop *loop = listener->http->loop;
     if (!request->is_suspended)
         return;
     request->is_suspended = false;
     MHD_resume_connection(request->connection);
-    weir_loop_cancel(http->loop, http->run_timer);
-    http->run_timer = weir_loop_timer(http->loop, 0, 0, run, http);
+    weir_loop_cancel(loop, listener->run_timer);
+    listener->run_timer = weir_loop_timer(loop, 0, 0, run, listener);
 }
 
 void orchestrator_http_end(struct http_request *request)
@@ -315,7 +362,7 @@ void orchestrator_http_answer_stream(struct http_request *request, const struct 
 void orchestrator_http_wake(struct http_request *request)
 {
     if (request->is_suspended)
-        set_deadline(request, weir_loop_now_ms(request->http->loop) + HTTP_CONNECTION_MS);
+        set_deadline(request, weir_loop_now_ms(request->listener->http->loop) + HTTP_CONNECTION_MS);
     resume(request);
 }
 
@@ -327,6 +374,11 @@ const char *orchestrator_http_header(const struct http_request *request, const c
 const char *orchestrator_http_cookie(const struct http_request *request, const char *name)
 {
     return MHD_lookup_connection_value(request->connection, MHD_COOKIE_KIND, name);
+}
+
+const char *orchestrator_http_argument(const struct http_request *request, const char *name)
+{
+    return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
 /* ---- opening and closing ---- */
@@ -357,33 +409,48 @@ static void *text_for(const char *text)
     return (void *)(uintptr_t)text;
 }
 
-static enum weir_status start_daemon(struct http *http, const struct http_options *options, int fd,
-                                     struct weir_error *err)
+/* `fd` is the library's from then on, unless it could not be started. */
+static struct MHD_Daemon *start_daemon(struct listener *listener, const struct http_tls *tls,
+                                       int fd)
 {
-    bool is_v6 = options->address->at.ss_family == AF_INET6, is_secure = options->tls != NULL;
-    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (is_v6 ? MHD_USE_IPv6 : 0U) |
-                     (is_secure ? MHD_USE_TLS : 0U);
+    bool is_secure = tls != NULL;
+    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME |
+                     (listener->http->is_v6 ? MHD_USE_IPv6 : 0U) | (is_secure ? MHD_USE_TLS : 0U);
     struct MHD_OptionItem secure[] = {
-        {MHD_OPTION_HTTPS_MEM_CERT, 0, is_secure ? text_for(options->tls->certificate) : NULL},
-        {MHD_OPTION_HTTPS_MEM_KEY, 0, is_secure ? text_for(options->tls->key) : NULL},
+        {MHD_OPTION_HTTPS_MEM_CERT, 0, is_secure ? text_for(tls->certificate) : NULL},
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, is_secure ? text_for(tls->key) : NULL},
         {MHD_OPTION_HTTPS_PRIORITIES, 0, text_for("NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2")},
         {MHD_OPTION_END, 0, NULL},
     };
     struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
-    http->daemon = MHD_start_daemon(
-        flags, 0, NULL, NULL, on_request, http, MHD_OPTION_LISTEN_SOCKET, fd,
+    return MHD_start_daemon(
+        flags, 0, NULL, NULL, on_request, listener, MHD_OPTION_LISTEN_SOCKET, fd,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)HTTP_CLIENTS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)HTTP_BYTES_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENCE_S,
-        MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_NOTIFY_COMPLETED,
-        on_completed, http, MHD_OPTION_ARRAY, is_secure ? secure : none, MHD_OPTION_END);
-    if (http->daemon == NULL)
-        return weir_fail(err, is_secure ? WEIR_INVALID : WEIR_LIMIT,
-                         "%s: libmicrohttpd cannot be started at %s%s", options->what,
-                         http->address,
-                         is_secure ? ": expected a certificate and its key, in PEM" : "");
-    const union MHD_DaemonInfo *about = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, listener, MHD_OPTION_NOTIFY_COMPLETED,
+        on_completed, listener, MHD_OPTION_ARRAY, is_secure ? secure : none, MHD_OPTION_END);
+}
+
+/* One more listener, the last one. */
+static enum weir_status add_listener(struct http *http, const struct http_tls *tls,
+                                     struct weir_error *err)
+{
+    WEIR_AUTO_FREE struct listener *listener = weir_calloc(1, sizeof(*listener));
+    WEIR_AUTO_FD int fd = fcntl(http->fd, F_DUPFD_CLOEXEC, 0); /* each closes its own */
+    listener->http = http;
+    listener->daemon = fd >= 0 ? start_daemon(listener, tls, fd) : NULL;
+    if (listener->daemon == NULL)
+        return weir_fail(err, tls != NULL ? WEIR_INVALID : WEIR_LIMIT,
+                         "%s: libmicrohttpd cannot be started at %s%s", http->what, http->address,
+                         tls != NULL ? ": expected a certificate and its key, in PEM" : "");
+    fd = -1; /* the library's */
+    const union MHD_DaemonInfo *about =
+        MHD_get_daemon_info(listener->daemon, MHD_DAEMON_INFO_EPOLL_FD);
     weir_require(about != NULL);
-    http->epoll_fd = about->epoll_fd;
+    listener->epoll_fd = about->epoll_fd;
+    weir_loop_watch_fd(http->loop, listener->epoll_fd, POLLIN, run, listener);
+    TAILQ_INSERT_TAIL(&http->listeners, listener, link);
+    listener = NULL; /* the server's */
     return WEIR_OK;
 }
 
@@ -394,35 +461,62 @@ enum weir_status orchestrator_http_open(struct weir_loop *loop, const struct htt
     WEIR_AUTO_FREE struct http *http = weir_calloc(1, sizeof(*http));
     WEIR_AUTO_FD int fd = -1;
     http->loop = loop;
+    http->what = options->what;
+    http->is_v6 = options->address->at.ss_family == AF_INET6;
     http->get = options->get;
     http->owner = options->owner;
+    TAILQ_INIT(&http->listeners);
     enum weir_status status = bind_socket(options, &fd, http->address, err);
+    http->fd = fd;
     if (status == WEIR_OK)
-        status = start_daemon(http, options, fd, err);
+        status = add_listener(http, options->tls, err);
     if (status != WEIR_OK)
         return status;
-    fd = -1; /* the library's */
+    fd = -1; /* its own */
     http->wrong_method = orchestrator_http_page_new(
         MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain; charset=utf-8", weir_bytes_of(WRONG_METHOD));
     add_header(http->wrong_method->response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
-    weir_loop_watch_fd(loop, http->epoll_fd, POLLIN, run, http);
     *ret_http = WEIR_TAKE(http);
     return WEIR_OK;
+}
+
+/* Those that have clients stay, but no more than a few: streams may last, and begin again where they have ended. */
+static void retire(struct listener *listener)
+{
+    struct http *http = listener->http;
+    struct listener *each;
+    size_t count = 0;
+    int fd = MHD_quiesce_daemon(listener->daemon);
+    if (fd >= 0)
+        (void)close(fd);
+    listener->is_retired = true;
+    TAILQ_FOREACH (each, &http->listeners, link)
+        count += each->is_retired;
+    if (listener->clients == 0)
+        free_listener(listener);
+    else if (count > RETIRED_MAX)
+        free_listener(TAILQ_FIRST(&http->listeners));
+}
+
+enum weir_status orchestrator_http_renew(struct http *http, const struct http_tls *tls,
+                                         struct weir_error *err)
+{
+    struct listener *before = TAILQ_LAST(&http->listeners, listeners);
+    enum weir_status status = add_listener(http, tls, err);
+    if (status == WEIR_OK)
+        retire(before);
+    return status;
 }
 
 void orchestrator_http_close(struct http *http)
 {
     if (http == NULL)
         return;
-    weir_loop_unwatch_fd(http->loop, http->epoll_fd);
-    weir_loop_cancel(http->loop, http->run_timer);
+    while (!TAILQ_EMPTY(&http->listeners))
+        free_listener(TAILQ_FIRST(&http->listeners));
     weir_loop_cancel(http->loop, http->look_timer);
-    struct http_request *request;
-    LIST_FOREACH (request, &http->requests, link) /* none may be suspended when it stops */
-        if (request->is_suspended)
-            MHD_resume_connection(request->connection);
-    MHD_stop_daemon(http->daemon);
     orchestrator_http_page_free(http->wrong_method);
+    (void)close(http->fd);
     free(http);
 }
 

@@ -43,7 +43,7 @@ void orchestrator_http_page_free(struct http_page *page);
  * `path` is without the query, for the duration of the call. */
 typedef void http_get_fn(void *owner, struct http_request *request, const char *path);
 
-/* Certificate and key of a server, in PEM; borrowed until it is open. */
+/* Certificate and key of a server, in PEM; borrowed during the call. */
 struct http_tls {
     const char *certificate, *key;
 };
@@ -61,6 +61,10 @@ struct http_options {
 enum weir_status orchestrator_http_open(struct weir_loop *loop, const struct http_options *options,
                                         struct http **ret_http,
                                         struct weir_error *err) WEIR_MUST_USE;
+/* Takes up another certificate, of a server that has one: connections that are made from now on have it, those that
+ * there are keep theirs. INVALID: it is none, or the key is not its key; nothing has changed. */
+enum weir_status orchestrator_http_renew(struct http *http, const struct http_tls *tls,
+                                         struct weir_error *err) WEIR_MUST_USE;
 /* Requests without an answer are dropped: nobody may answer them any longer. Streams end. */
 void orchestrator_http_close(struct http *http);
 /* As really bound, with the port that the system chose. */
@@ -70,6 +74,8 @@ const char *orchestrator_http_address(const struct http *http);
 const char *orchestrator_http_header(const struct http_request *request, const char *name);
 /* The same of a cookie. */
 const char *orchestrator_http_cookie(const struct http_request *request, const char *name);
+/* The same of an argument behind its path. */
+const char *orchestrator_http_argument(const struct http_request *request, const char *name);
 /* Consumes the request, and a hold of the page. */
 void orchestrator_http_answer(struct http_request *request, struct http_page *page);
 

@@ -15,6 +15,7 @@
 struct token {
     int64_t number;
     char name[WEIR_KEYRING_WORD_MAX + 1];
+    char tenant[WEIR_KEYRING_WORD_MAX + 1]; /* "": none */
     char hash[WEIR_TOKEN_TEXT + 1];
 };
 
@@ -24,12 +25,13 @@ struct tokens {
     size_t count;
 };
 
-static void take(struct tokens *tokens, int64_t number, const char *name, const char *hash)
+static void take(struct tokens *tokens, int64_t number, const struct token_order *order)
 {
     struct token *token = &tokens->at[tokens->count++];
     token->number = number;
-    (void)snprintf(token->name, sizeof(token->name), "%s", name);
-    (void)snprintf(token->hash, sizeof(token->hash), "%s", hash);
+    (void)snprintf(token->name, sizeof(token->name), "%s", order->name);
+    (void)snprintf(token->tenant, sizeof(token->tenant), "%s", order->tenant);
+    (void)snprintf(token->hash, sizeof(token->hash), "%s", order->hash);
 }
 
 enum weir_status orchestrator_tokens_open(struct context *context, struct tokens **ret_tokens,
@@ -42,8 +44,10 @@ enum weir_status orchestrator_tokens_open(struct context *context, struct tokens
     struct tokens *tokens = weir_calloc(1, sizeof(*tokens));
     tokens->context = context;
     for (size_t i = 0; i < weir_rows_count(rows) && i < TOKENS_MAX; i++)
-        take(tokens, weir_rows_i64(rows, i, "id"), weir_rows_text(rows, i, "name"),
-             weir_rows_text(rows, i, "hash"));
+        take(tokens, weir_rows_i64(rows, i, "id"),
+             &(struct token_order){.name = weir_rows_text(rows, i, "name"),
+                                   .tenant = weir_rows_text(rows, i, "tenant"),
+                                   .hash = weir_rows_text(rows, i, "hash")});
     *ret_tokens = tokens;
     return WEIR_OK;
 }
@@ -51,6 +55,11 @@ enum weir_status orchestrator_tokens_open(struct context *context, struct tokens
 void orchestrator_tokens_close(struct tokens *tokens)
 {
     free(tokens);
+}
+
+static bool is_word(const char *text)
+{
+    return orchestrator_is_name(text) && strlen(text) <= WEIR_KEYRING_WORD_MAX;
 }
 
 static struct token *named(struct tokens *tokens, const char *name)
@@ -66,15 +75,16 @@ static bool is_hash(const char *text)
     return strlen(text) == WEIR_TOKEN_TEXT && strspn(text, "0123456789abcdef") == WEIR_TOKEN_TEXT;
 }
 
-static enum weir_status check(const struct tokens *tokens, const char *name, const char *hash,
+static enum weir_status check(const struct tokens *tokens, const struct token_order *order,
                               struct weir_error *err)
 {
-    if (!orchestrator_is_name(name) || strlen(name) > WEIR_KEYRING_WORD_MAX)
+    if (!is_word(order->name) || (order->tenant[0] != '\0' && !is_word(order->tenant)))
         return weir_fail(err, WEIR_INVALID,
-                         "tokens: expected a name of at most %d letters, digits, - and _, a letter "
+                         "tokens: expected a %s of at most %d letters, digits, - and _, a letter "
                          "or digit first, found '%.80s'",
-                         WEIR_KEYRING_WORD_MAX, name);
-    if (!is_hash(hash))
+                         is_word(order->name) ? "tenant" : "name", WEIR_KEYRING_WORD_MAX,
+                         is_word(order->name) ? order->tenant : order->name);
+    if (!is_hash(order->hash))
         return weir_fail(err, WEIR_INVALID, "tokens: expected a hash of %d hexadecimal digits",
                          WEIR_TOKEN_TEXT);
     if (tokens->count == TOKENS_MAX)
@@ -84,23 +94,25 @@ static enum weir_status check(const struct tokens *tokens, const char *name, con
     return WEIR_OK;
 }
 
-enum weir_status orchestrator_tokens_add(struct tokens *tokens, const char *name, const char *hash,
+enum weir_status orchestrator_tokens_add(struct tokens *tokens, const struct token_order *order,
                                          struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
+    const char *name = order->name;
     const struct token *known = named(tokens, name);
-    if (known != NULL && strcmp(known->hash, hash) == 0)
+    if (known != NULL && strcmp(known->hash, order->hash) == 0 &&
+        strcmp(known->tenant, order->tenant) == 0)
         return WEIR_OK;
     if (known != NULL)
         return weir_fail(err, WEIR_EXISTS,
                          "token '%s' is let in already: weir tokens revoke %s, or another name",
                          name, name);
-    enum weir_status status = check(tokens, name, hash, err);
+    enum weir_status status = check(tokens, order, err);
     if (status == WEIR_OK)
-        status = DB_RUN(tokens->context->db, Q_token_add, &rows, err, DB_TEXT(name), DB_TEXT(hash),
-                        DB_I64(weir_now_wall_us()));
+        status = DB_RUN(tokens->context->db, Q_token_add, &rows, err, DB_TEXT(name),
+                        DB_TEXT(order->tenant), DB_TEXT(order->hash), DB_I64(weir_now_wall_us()));
     if (status == WEIR_OK)
-        take(tokens, weir_rows_i64(rows, 0, "id"), name, hash);
+        take(tokens, weir_rows_i64(rows, 0, "id"), order);
     return status;
 }
 
@@ -130,10 +142,22 @@ int64_t orchestrator_tokens_find(const struct tokens *tokens, const char *text)
     return found;
 }
 
-bool orchestrator_tokens_has(const struct tokens *tokens, int64_t number)
+static const struct token *numbered(const struct tokens *tokens, int64_t number)
 {
     for (size_t i = 0; i < tokens->count; i++)
         if (tokens->at[i].number == number)
-            return true;
-    return false;
+            return &tokens->at[i];
+    return NULL;
+}
+
+bool orchestrator_tokens_has(const struct tokens *tokens, int64_t number)
+{
+    return numbered(tokens, number) != NULL;
+}
+
+const char *orchestrator_tokens_tenant(const struct tokens *tokens, int64_t number)
+{
+    const struct token *token = numbered(tokens, number);
+    weir_require(token != NULL);
+    return token->tenant;
 }

@@ -60,6 +60,12 @@ json_t *orchestrator_live_status(const json_t *answer)
     return status;
 }
 
+void orchestrator_live_status_of_tenant(json_t *status)
+{
+    json_object_del(status, "trainers");
+    json_object_del(status, "erasures_open_count");
+}
+
 json_t *orchestrator_live_workers(const json_t *answer)
 {
     json_t *workers = pick(answer, "pool");
@@ -139,4 +145,21 @@ json_t *orchestrator_live_plan(const json_t *answer)
     json_t *plan = pick(answer, "pipeline run state why kept_after limits operators");
     set_inner(plan, "operators", "operator place moved cpu_seconds bytes_in bytes_out");
     return plan;
+}
+
+/* The members that its line is made of (screen/lines.c), less those that quote records or name folders. */
+json_t *orchestrator_live_event(const json_t *answer)
+{
+    json_t *event = pick(
+        answer,
+        "event pipeline dataset samples quarantined trigger until reason check at because round epochs "
+        "candidates policy digest model mode seconds samples_per_second stall_fraction loss audit "
+        "order state in_trainers kept_after run runs batches why tried promised place share operators "
+        "parent checksum active metric interval value failed filtered erasure step models replacement "
+        "hash triggers active_model cost file after_trigger models_dropped models_kept export from to "
+        "jobs worker launcher");
+    set_inner(event, "audit", "failed filtered");
+    if (json_object_get(answer, "error") != NULL)
+        json_object_set_new(event, "error", json_string("weir status says why"));
+    return event;
 }

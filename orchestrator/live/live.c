@@ -2,12 +2,14 @@
 #include "orchestrator/live/live.h"
 
 #include "core/base/clock.h"
+#include "core/base/log.h"
 #include "core/base/memory.h"
 #include "orchestrator/http/http.h"
 #include "orchestrator/live/certificate.h"
 #include "orchestrator/live/excerpt.h"
 #include "orchestrator/live/gate.h"
 #include "orchestrator/live/parts.h"
+#include "orchestrator/live/recent.h"
 #include "orchestrator/live/viewers.h"
 
 #include <stdlib.h>
@@ -17,6 +19,7 @@
 enum {
     NS_PER_MS = 1000000,
     PACE_MS = 1000,
+    LOOK_MS = 2000, /* between two looks at the files of certificate and key */
     REST = 20, /* times as long as the loop was busy with a round, it is left to itself after it */
 };
 
@@ -31,7 +34,8 @@ extern const size_t orchestrator_live_page_text_size, orchestrator_live_page_gzi
 struct live_kind {
     const char *topic, *event;
     live_excerpt_fn *excerpt;
-    bool of_pipeline; /* asked for each, and again after its events; else in each round */
+    bool
+        of_pipeline; /* asked for each, and again after its events; else in each round, for each scope */
 };
 
 static const struct live_kind KINDS[] = {
@@ -52,28 +56,33 @@ struct live {
     struct topics *topics; /* NULL: they do not answer */
     struct http_page *whole, *packed;
     struct live_parts parts;
+    struct live_scopes scopes;
     struct live_viewers viewers;
-    uint64_t timer;         /* of the next round, or step of one; 0: none */
-    int64_t busy_ns;        /* in this round */
-    int64_t rests_until_ms; /* no round begins before */
+    struct live_certificate_files files; /* of no certificate: NULL */
+    uint64_t look_timer;                 /* 0: none */
+    uint64_t timer;                      /* of the next round, or step of one; 0: none */
+    int64_t busy_ns;                     /* in this round */
+    int64_t rests_until_ms;              /* no round begins before */
 };
 
 /* ---- answers ---- */
 
 /* NULL: it is of no pipeline. */
-static const char *name_of(const struct live *live, const struct live_part *part)
+static const struct pipeline *pipeline_of(const struct live *live, const struct live_part *part)
 {
-    const struct pipeline *pipeline =
-        orchestrator_pipeline_by_id(live->topics->pipelines, part->about);
-    return pipeline != NULL ? orchestrator_pipeline_config(pipeline)->name : NULL;
+    return orchestrator_pipeline_by_id(live->topics->pipelines, part->of.pipeline);
 }
 
-static json_t *arguments_of(const struct live *live, const struct live_part *part)
+static const char *name_of(const struct pipeline *pipeline)
 {
-    const char *name = name_of(live, part);
+    return orchestrator_pipeline_config(pipeline)->name;
+}
+
+static json_t *arguments_of(const struct pipeline *pipeline)
+{
     json_t *arguments = json_object();
-    if (name != NULL) {
-        json_object_set_new(arguments, "pipeline", json_string(name));
+    if (pipeline != NULL) {
+        json_object_set_new(arguments, "pipeline", json_string(name_of(pipeline)));
         json_object_set_new(arguments, "newest", json_integer(LIVE_TRIGGERS_MAX));
     } else {
         json_object_set_new(arguments, "open_first", json_true());
@@ -86,9 +95,11 @@ static json_t *arguments_of(const struct live *live, const struct live_part *par
 static void set_part(struct live *live, struct live_part *part, json_t *excerpt)
 {
     const struct live_kind *kind = part->kind;
-    const char *name = name_of(live, part);
-    if (name != NULL)
-        json_object_set_new(excerpt, "pipeline", json_string(name));
+    const struct pipeline *pipeline = pipeline_of(live, part);
+    if (pipeline != NULL)
+        json_object_set_new(excerpt, "pipeline", json_string(name_of(pipeline)));
+    else if (part->of.scope != NULL && part->of.scope->tenant[0] != '\0')
+        orchestrator_live_status_of_tenant(excerpt);
     char *json = json_dumps(excerpt, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15));
     WEIR_AUTO_BUF text = {0};
     weir_buf_printf(&text, "event: %s\ndata: %s\n\n", kind->event, json == NULL ? "{}" : json);
@@ -111,6 +122,22 @@ static void on_answered(void *owner, json_t *json, const struct weir_error *err)
     json_decref(excerpt);
 }
 
+/* Asked as by a viewer of whoever is shown the answer: of a pipeline by one of its tenant. */
+static void ask(struct live *live, struct live_part *part)
+{
+    const struct live_kind *kind = part->kind;
+    const struct pipeline *pipeline = pipeline_of(live, part);
+    part->is_stale = false;
+    if (pipeline == NULL && part->of.pipeline != 0)
+        return; /* it is gone, and the part goes with the next round */
+    part->is_asked = true;
+    const struct topic_question question = {
+        .topic = kind->topic,
+        .tenant = pipeline != NULL ? orchestrator_pipeline_owner(pipeline) : part->of.scope->tenant,
+        .arguments = arguments_of(pipeline)};
+    orchestrator_topics_ask(live->topics, &question, on_answered, part);
+}
+
 /* ---- rounds ---- */
 
 static void drop_part(struct live *live, struct live_part *part)
@@ -126,59 +153,91 @@ static void drop_parts(struct live *live)
         drop_part(live, TAILQ_FIRST(&live->parts.all));
 }
 
-static void need_part(struct live *live, const struct live_kind *kind, int64_t about)
+/* Scopes that nobody looks at any longer go, with their parts. */
+static void drop_scopes(struct live *live)
 {
-    struct live_part *part = orchestrator_live_part_of(&live->parts, kind, about);
+    struct live_scope *scope = LIST_FIRST(&live->scopes);
+    while (scope != NULL) {
+        struct live_scope *next = LIST_NEXT(scope, link);
+        for (size_t i = 0; scope->viewers == 0 && i < WEIR_COUNT(KINDS); i++) {
+            const struct live_subject of = {.scope = scope};
+            struct live_part *part = orchestrator_live_part_of(&live->parts, &KINDS[i], of);
+            if (part != NULL)
+                drop_part(live, part);
+        }
+        if (scope->viewers == 0)
+            orchestrator_live_scope_drop(scope);
+        scope = next;
+    }
+}
+
+static void need_part(struct live *live, const struct live_kind *kind, struct live_subject of)
+{
+    struct live_part *part = orchestrator_live_part_of(&live->parts, kind, of);
     if (part == NULL) {
-        part = orchestrator_live_part_add(&live->parts, kind, about);
+        part = orchestrator_live_part_add(&live->parts, kind, of);
         part->owner = live;
     }
     part->is_stale = part->is_stale || !kind->of_pipeline;
 }
 
-/* The newest pipelines, which have pictures; returns how many. */
-static size_t list_pipelines(const struct live *live, int64_t ret_ids[LIVE_PIPELINES_MAX])
+/* The newest pipelines that a scope sees, which have pictures in it. */
+static void list_pipelines(const struct pipelines *pipelines, struct live_scope *scope)
 {
-    size_t count = 0;
-    const struct pipeline *pipeline = live->topics->pipelines->first;
-    for (; pipeline != NULL && count < LIVE_PIPELINES_MAX;
+    scope->pipeline_count = 0;
+    for (const struct pipeline *pipeline = pipelines->first;
+         pipeline != NULL && scope->pipeline_count < LIVE_PIPELINES_MAX;
          pipeline = orchestrator_pipeline_next(pipeline))
-        if (orchestrator_pipeline_state(pipeline) != PIPELINE_REMOVED)
-            ret_ids[count++] = orchestrator_pipeline_id(pipeline);
-    return count;
+        if (orchestrator_pipeline_state(pipeline) != PIPELINE_REMOVED &&
+            orchestrator_pipeline_is_seen_by(pipeline, scope->tenant))
+            scope->pipelines[scope->pipeline_count++] = orchestrator_pipeline_id(pipeline);
 }
 
-static bool is_among(const int64_t *ids, size_t count, int64_t id)
+static bool is_looked_at(const struct live *live, int64_t pipeline)
 {
-    for (size_t i = 0; i < count; i++)
-        if (ids[i] == id)
+    const struct live_scope *scope;
+    LIST_FOREACH (scope, &live->scopes, link)
+        if (orchestrator_live_scope_has(scope, pipeline))
             return true;
     return false;
 }
 
-static void drop_others(struct live *live, const int64_t *ids, size_t count)
+static void drop_others(struct live *live)
 {
     struct live_part *part = TAILQ_FIRST(&live->parts.all);
     while (part != NULL) {
         struct live_part *next = TAILQ_NEXT(part, link);
-        if (part->about != 0 && !is_among(ids, count, part->about))
+        if (part->of.pipeline != 0 && !is_looked_at(live, part->of.pipeline))
             drop_part(live, part);
         part = next;
     }
 }
 
-/* Leaves the parts that there are to be, and no others. */
-static void settle_parts(struct live *live)
+static void need_parts(struct live *live, const struct live_scope *scope)
 {
-    int64_t ids[LIVE_PIPELINES_MAX];
-    size_t count = list_pipelines(live, ids);
-    drop_others(live, ids, count);
     for (size_t i = 0; i < WEIR_COUNT(KINDS); i++) {
         if (!KINDS[i].of_pipeline)
-            need_part(live, &KINDS[i], 0);
-        for (size_t p = 0; KINDS[i].of_pipeline && p < count; p++)
-            need_part(live, &KINDS[i], ids[p]);
+            need_part(live, &KINDS[i], (struct live_subject){.scope = scope});
+        for (size_t p = 0; KINDS[i].of_pipeline && p < scope->pipeline_count; p++)
+            need_part(live, &KINDS[i], (struct live_subject){.pipeline = scope->pipelines[p]});
     }
+}
+
+/* Leaves the parts that there are to be, and no others; of the events all are read at once. */
+static void settle(struct live *live)
+{
+    struct live_scope *scope;
+    bool has_news = false;
+    drop_scopes(live);
+    LIST_FOREACH (scope, &live->scopes, link) {
+        list_pipelines(live->topics->pipelines, scope);
+        has_news |= orchestrator_live_recent_read(live->topics->pipelines, scope);
+    }
+    drop_others(live);
+    LIST_FOREACH (scope, &live->scopes, link)
+        need_parts(live, scope);
+    if (has_news)
+        orchestrator_live_viewers_wake(&live->viewers);
 }
 
 static struct live_part *first_stale(const struct live *live)
@@ -209,12 +268,9 @@ static void step(void *owner)
         rest(live);
         return;
     }
-    const struct live_kind *kind = part->kind;
     int64_t before_ns = weir_now_ns();
-    part->is_stale = false;
-    part->is_asked = true;
     live->timer = weir_loop_timer(live->loop, 0, 0, step, live);
-    orchestrator_topics_ask(live->topics, kind->topic, arguments_of(live, part), on_answered, part);
+    ask(live, part);
     live->busy_ns += weir_now_ns() - before_ns;
 }
 
@@ -225,10 +281,13 @@ static void begin_round(void *owner)
     live->busy_ns = 0;
     if (live->viewers.count == 0) {
         drop_parts(live);
+        drop_scopes(live);
         return;
     }
+    int64_t before_ns = weir_now_ns();
     orchestrator_live_viewers_check(&live->viewers, live->topics->tokens);
-    settle_parts(live);
+    settle(live);
+    live->busy_ns += weir_now_ns() - before_ns;
     step(live);
 }
 
@@ -246,7 +305,7 @@ void orchestrator_live_happened(struct live *live, int64_t pipeline)
     if (live == NULL)
         return;
     TAILQ_FOREACH (part, &live->parts.all, link)
-        if (part->about != 0 && (pipeline == 0 || part->about == pipeline))
+        if (part->of.pipeline != 0 && (pipeline == 0 || part->of.pipeline == pipeline))
             part->is_stale = true;
 }
 
@@ -302,6 +361,19 @@ static void log_in(const struct live *live, struct http_request *request)
     orchestrator_http_answer(request, page);
 }
 
+/* The number of the newest line that whoever asks has had: browsers name it when they connect again by themselves, the
+ * page's script when it makes them. One that this platform has not given yet is another platform's. */
+static int64_t line_of(const struct live *live, const struct http_request *request)
+{
+    const char *text = orchestrator_http_header(request, "Last-Event-ID");
+    if (text == NULL)
+        text = orchestrator_http_argument(request, "after");
+    long long number = text != NULL ? strtoll(text, NULL, 10) : 0;
+    bool is_ours =
+        number > 0 && live->topics != NULL && number <= live->topics->context->event_shown;
+    return is_ours ? number : 0;
+}
+
 static void begin_stream(struct live *live, struct http_request *request)
 {
     int64_t token;
@@ -316,7 +388,11 @@ static void begin_stream(struct live *live, struct http_request *request)
                "as many look at this page as may at once: close one of them\n");
         return;
     }
-    orchestrator_live_viewers_add(&live->viewers, request, token);
+    const struct live_looker looker = {
+        .token = token,
+        .tenant = token != 0 ? orchestrator_tokens_tenant(live->topics->tokens, token) : "",
+        .line = line_of(live, request)};
+    orchestrator_live_viewers_add(&live->viewers, request, &looker);
     begin(live);
 }
 
@@ -340,6 +416,35 @@ static void on_get(void *owner, struct http_request *request, const char *path)
         refuse(request, HTTP_NOT_FOUND, "expected /, /login or /events\n");
 }
 
+/* ---- another certificate ---- */
+
+static enum weir_status renew(struct live *live, struct weir_error *err)
+{
+    struct live_certificate read;
+    enum weir_status status =
+        orchestrator_live_certificate_read(live->files.certificate, live->files.key, &read, err);
+    const struct http_tls tls = {weir_buf_text(&read.certificate), weir_buf_text(&read.key)};
+    if (status == WEIR_OK)
+        status = orchestrator_http_renew(live->http, &tls, err);
+    orchestrator_live_certificate_fini(&read);
+    return status;
+}
+
+static void look_at_files(void *owner)
+{
+    struct live *live = owner;
+    struct weir_error err;
+    live->look_timer = weir_loop_timer(live->loop, LOOK_MS, 0, look_at_files, live);
+    if (!orchestrator_live_certificate_files_look(&live->files))
+        return;
+    if (renew(live, &err) == WEIR_OK)
+        weir_log(WEIR_LOG_INFO, "the page has another certificate", "file=\"%s\"",
+                 live->files.certificate);
+    else
+        weir_log(WEIR_LOG_WARN, "the page keeps its certificate: the new one cannot be used",
+                 "file=\"%s\" because=\"%s\"", live->files.certificate, err.text);
+}
+
 /* ---- opening and closing ---- */
 
 static struct http_page *new_page(struct weir_bytes text)
@@ -355,7 +460,8 @@ static struct live *new_live(struct weir_loop *loop)
     struct live *live = weir_calloc(1, sizeof(*live));
     live->loop = loop;
     orchestrator_live_parts_init(&live->parts);
-    live->viewers = (struct live_viewers){.loop = loop, .parts = &live->parts};
+    live->viewers =
+        (struct live_viewers){.loop = loop, .parts = &live->parts, .scopes = &live->scopes};
     live->whole =
         new_page(weir_bytes(orchestrator_live_page_text, orchestrator_live_page_text_size));
     live->packed =
@@ -391,14 +497,17 @@ enum weir_status orchestrator_live_open(struct weir_loop *loop, const struct pag
     enum weir_status status = orchestrator_page_place_read(place, &address, err);
     if (status != WEIR_OK)
         return weir_error_wrap(err, status, "page");
-    if (place->certificate != NULL)
+    struct live *live = new_live(loop);
+    live->is_secure = place->certificate != NULL;
+    if (live->is_secure) {
+        orchestrator_live_certificate_files_init(&live->files, place->certificate, place->key);
         status =
             orchestrator_live_certificate_read(place->certificate, place->key, &certificate, err);
-    struct live *live = status == WEIR_OK ? new_live(loop) : NULL;
-    if (live != NULL) {
-        live->is_secure = place->certificate != NULL;
-        status = listen_at(live, &address, &certificate, err);
     }
+    if (status == WEIR_OK)
+        status = listen_at(live, &address, &certificate, err);
+    if (status == WEIR_OK && live->is_secure)
+        look_at_files(live);
     orchestrator_live_certificate_fini(&certificate);
     if (status == WEIR_OK)
         *ret_live = live;
@@ -412,8 +521,11 @@ void orchestrator_live_close(struct live *live)
     if (live == NULL)
         return;
     orchestrator_live_detach(live);
+    weir_loop_cancel(live->loop, live->look_timer);
     orchestrator_http_close(live->http);
+    orchestrator_live_certificate_files_fini(&live->files);
     orchestrator_live_viewers_fini(&live->viewers);
+    drop_scopes(live);
     orchestrator_http_page_free(live->whole);
     orchestrator_http_page_free(live->packed);
     free(live->address);

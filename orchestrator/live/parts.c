@@ -4,28 +4,6 @@
 #include "core/base/memory.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-struct live_text *orchestrator_live_text_hold(struct live_text *text)
-{
-    text->holders++;
-    return text;
-}
-
-void orchestrator_live_text_free(struct live_text *text)
-{
-    if (text != NULL && --text->holders == 0)
-        free(text);
-}
-
-static struct live_text *new_text(struct weir_bytes from)
-{
-    struct live_text *text = weir_calloc(1, sizeof(*text) + from.size);
-    text->holders = 1;
-    text->size = from.size;
-    memcpy(text->at, from.at, from.size);
-    return text;
-}
 
 void orchestrator_live_parts_init(struct live_parts *parts)
 {
@@ -34,21 +12,21 @@ void orchestrator_live_parts_init(struct live_parts *parts)
 }
 
 struct live_part *orchestrator_live_part_of(const struct live_parts *parts, const void *kind,
-                                            int64_t about)
+                                            struct live_subject of)
 {
     struct live_part *part;
     TAILQ_FOREACH (part, &parts->all, link)
-        if (part->kind == kind && part->about == about)
+        if (part->kind == kind && part->of.pipeline == of.pipeline && part->of.scope == of.scope)
             return part;
     return NULL;
 }
 
 struct live_part *orchestrator_live_part_add(struct live_parts *parts, const void *kind,
-                                             int64_t about)
+                                             struct live_subject of)
 {
     struct live_part *part = weir_calloc(1, sizeof(*part));
     part->kind = kind;
-    part->about = about;
+    part->of = of;
     part->is_stale = true;
     TAILQ_INSERT_TAIL(&parts->all, part, link);
     return part;
@@ -61,7 +39,7 @@ bool orchestrator_live_part_set(struct live_parts *parts, struct live_part *part
     if (before != NULL && weir_bytes_equal(weir_bytes(before->at, before->size), text))
         return false;
     orchestrator_live_text_free(part->text);
-    part->text = new_text(text);
+    part->text = orchestrator_live_text_new(text);
     part->number = ++parts->number;
     return true;
 }
@@ -73,13 +51,20 @@ void orchestrator_live_part_drop(struct live_parts *parts, struct live_part *par
     free(part);
 }
 
+static bool is_for(const struct live_part *part, const struct live_scope *scope)
+{
+    return part->of.pipeline != 0 ? orchestrator_live_scope_has(scope, part->of.pipeline)
+                                  : part->of.scope == scope;
+}
+
 const struct live_part *orchestrator_live_part_after(const struct live_parts *parts,
+                                                     const struct live_scope *scope,
                                                      uint64_t number)
 {
     const struct live_part *part, *first = NULL;
     TAILQ_FOREACH (part, &parts->all, link)
         if (part->text != NULL && part->number > number &&
-            (first == NULL || part->number < first->number))
+            (first == NULL || part->number < first->number) && is_for(part, scope))
             first = part;
     return first;
 }

@@ -4,25 +4,20 @@
 #ifndef ORCHESTRATOR_LIVE_PARTS_H
 #define ORCHESTRATOR_LIVE_PARTS_H
 
-#include "core/base/bytes.h"
+#include "orchestrator/live/scopes.h"
 
 #include <sys/queue.h>
 
-/* A text and who holds it. */
-struct live_text {
-    size_t holders;
-    size_t size;
-    char at[];
+/* The subject of a part: a pipeline, and so it is for all scopes that have it; or a scope. */
+struct live_subject {
+    int64_t pipeline;               /* its number; 0: it is of none */
+    const struct live_scope *scope; /* NULL: it is of a pipeline */
 };
-
-struct live_text *orchestrator_live_text_hold(struct live_text *text);
-/* NULL is fine. */
-void orchestrator_live_text_free(struct live_text *text);
 
 struct live_part {
     TAILQ_ENTRY(live_part) link;
-    const void *kind;       /* the owner's */
-    int64_t about;          /* number of its pipeline; 0: it is of none */
+    const void *kind; /* the owner's */
+    struct live_subject of;
     struct live_text *text; /* NULL: none yet */
     uint64_t number;        /* of its newest change */
     bool is_stale;          /* to be asked for again */
@@ -38,16 +33,17 @@ struct live_parts {
 void orchestrator_live_parts_init(struct live_parts *parts);
 /* NULL: there is none. */
 struct live_part *orchestrator_live_part_of(const struct live_parts *parts, const void *kind,
-                                            int64_t about);
+                                            struct live_subject of);
 /* A new one, stale. */
 struct live_part *orchestrator_live_part_add(struct live_parts *parts, const void *kind,
-                                             int64_t about);
+                                             struct live_subject of);
 /* Returns true when it is another text than before. */
 bool orchestrator_live_part_set(struct live_parts *parts, struct live_part *part,
                                 struct weir_bytes text);
 void orchestrator_live_part_drop(struct live_parts *parts, struct live_part *part);
-/* The first part that has changed since a number; NULL: none has. */
+/* The first part that has changed since a number, of those for a scope; NULL: none has. */
 const struct live_part *orchestrator_live_part_after(const struct live_parts *parts,
+                                                     const struct live_scope *scope,
                                                      uint64_t number);
 
 #endif

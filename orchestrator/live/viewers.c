@@ -1,5 +1,5 @@
-/* Server-sent events (HTML Living Standard, 9.2): a part is one event. A beat now and then shows the browser that the
- * platform is there, and us that the browser is. */
+/* Server-sent events (HTML Living Standard, 9.2): a part is one event, and so is a line. A beat now and
+ * then shows the browser that the platform is there, and us that the browser is. */
 #include "orchestrator/live/viewers.h"
 
 #include "core/base/memory.h"
@@ -17,8 +17,10 @@ struct live_viewer {
     struct live_viewers *all;
     struct http_request *request;
     LIST_ENTRY(live_viewer) link;
-    int64_t token;          /* number of the one it came with; 0: it needed none */
+    int64_t token; /* number of the one it came with; 0: it needed none */
+    struct live_scope *scope;
     uint64_t number;        /* of the newest part that it was sent */
+    int64_t line;           /* number of the newest line that it was sent */
     struct live_text *text; /* that is being sent; NULL: none is */
     size_t sent;            /* of it */
     bool is_greeted, has_beat;
@@ -32,30 +34,26 @@ static size_t copy(char *to, size_t room, const char *text)
     return size;
 }
 
-/* Takes up the next part. */
+/* Takes up the next part, or line. */
 static bool take_next(struct live_viewer *viewer)
 {
-    const struct live_part *part = orchestrator_live_part_after(viewer->all->parts, viewer->number);
-    if (part == NULL)
-        return false;
-    viewer->text = orchestrator_live_text_hold(part->text);
-    viewer->number = part->number;
+    const struct live_part *part =
+        orchestrator_live_part_after(viewer->all->parts, viewer->scope, viewer->number);
+    const struct live_line *line = orchestrator_live_log_after(&viewer->scope->log, viewer->line);
     viewer->sent = 0;
-    return true;
+    if (part != NULL) {
+        viewer->text = orchestrator_live_text_hold(part->text);
+        viewer->number = part->number;
+    } else if (line != NULL) {
+        viewer->text = orchestrator_live_text_hold(line->text);
+        viewer->line = line->number;
+    }
+    return viewer->text != NULL;
 }
 
-static size_t read_more(void *owner, char *to, size_t room)
+/* Copies what there is room for of the text that is being sent. */
+static size_t copy_rest(struct live_viewer *viewer, char *to, size_t room)
 {
-    struct live_viewer *viewer = owner;
-    if (!viewer->is_greeted) {
-        viewer->is_greeted = true;
-        return copy(to, room, HELLO);
-    }
-    if (viewer->text == NULL && !take_next(viewer)) {
-        size_t size = viewer->has_beat ? copy(to, room, BEAT) : 0;
-        viewer->has_beat = false;
-        return size;
-    }
     size_t rest = viewer->text->size - viewer->sent, size = rest < room ? rest : room;
     memcpy(to, viewer->text->at + viewer->sent, size);
     viewer->sent += size;
@@ -66,11 +64,28 @@ static size_t read_more(void *owner, char *to, size_t room)
     return size;
 }
 
+static size_t read_more(void *owner, char *to, size_t room)
+{
+    struct live_viewer *viewer = owner;
+    if (!viewer->is_greeted) {
+        viewer->is_greeted = true;
+        return copy(to, room, HELLO);
+    }
+    size_t size = 0;
+    while (size < room && (viewer->text != NULL || take_next(viewer)))
+        size += copy_rest(viewer, to + size, room - size);
+    if (size == 0 && viewer->has_beat)
+        size = copy(to, room, BEAT);
+    viewer->has_beat = false;
+    return size;
+}
+
 static void end(void *owner)
 {
     struct live_viewer *viewer = owner;
     LIST_REMOVE(viewer, link);
     viewer->all->count--;
+    orchestrator_live_scope_leave(viewer->scope);
     orchestrator_live_text_free(viewer->text);
     free(viewer);
 }
@@ -87,13 +102,15 @@ static void beat(void *owner)
 }
 
 void orchestrator_live_viewers_add(struct live_viewers *viewers, struct http_request *request,
-                                   int64_t token)
+                                   const struct live_looker *looker)
 {
     struct live_viewer *viewer = weir_calloc(1, sizeof(*viewer));
     weir_require(viewers->count < LIVE_VIEWERS_MAX);
     viewer->all = viewers;
     viewer->request = request;
-    viewer->token = token;
+    viewer->token = looker->token;
+    viewer->line = looker->line;
+    viewer->scope = orchestrator_live_scope_join(viewers->scopes, looker->tenant);
     LIST_INSERT_HEAD(&viewers->all, viewer, link);
     viewers->count++;
     if (viewers->beat_timer == 0)

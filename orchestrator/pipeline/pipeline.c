@@ -425,6 +425,11 @@ const char *orchestrator_pipeline_owner(const struct pipeline *pipeline)
     return pipeline->owner;
 }
 
+bool orchestrator_pipeline_is_seen_by(const struct pipeline *pipeline, const char *tenant)
+{
+    return tenant[0] == '\0' || strcmp(pipeline->owner, tenant) == 0;
+}
+
 enum pipeline_state orchestrator_pipeline_state(const struct pipeline *pipeline)
 {
     return pipeline->state;

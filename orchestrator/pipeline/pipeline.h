@@ -122,6 +122,8 @@ struct pipeline *orchestrator_pipeline_next(const struct pipeline *pipeline); /*
 int64_t orchestrator_pipeline_id(const struct pipeline *pipeline);
 /* The tenant whose it is; "": of none. */
 const char *orchestrator_pipeline_owner(const struct pipeline *pipeline);
+/* True for whoever is of its tenant, or of none (""). */
+bool orchestrator_pipeline_is_seen_by(const struct pipeline *pipeline, const char *tenant);
 enum pipeline_state orchestrator_pipeline_state(const struct pipeline *pipeline);
 /* Why it failed; "" when it did not. */
 const char *orchestrator_pipeline_error(const struct pipeline *pipeline);

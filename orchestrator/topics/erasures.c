@@ -224,14 +224,30 @@ static bool is_unverified(const struct msg_erase_troubles *troubles, uint64_t er
     return false;
 }
 
+/* Names of the datasets that the sender sees, a line each; "": all. */
+static void list_datasets(const struct topic_call *call, struct weir_buf *out)
+{
+    for (const struct pipeline *pipeline = call->all->pipelines->first;
+         call->sender.tenant[0] != '\0' && pipeline != NULL;
+         pipeline = orchestrator_pipeline_next(pipeline))
+        if (orchestrator_pipeline_state(pipeline) != PIPELINE_REMOVED &&
+            orchestrator_topic_sees(call, pipeline))
+            orchestrator_config_list_datasets(orchestrator_pipeline_config(pipeline), out);
+}
+
+/* Of a tenant's viewer those in datasets of its pipelines: one in all datasets is the whole platform's. */
 static void answer_list(struct topic_call *call, const struct msg_erase_troubles *troubles)
 {
     struct weir_error err;
     WEIR_AUTO(weir_rows) rows = NULL;
+    WEIR_AUTO_BUF datasets = {0};
     int64_t most = orchestrator_topic_number(call, "most", LISTED_MAX);
+    list_datasets(call, &datasets);
     if (DB_RUN(call->context->db, Q_erasure_listed, &rows, &err,
                DB_I64(most >= 0 && most < LISTED_MAX ? most : LISTED_MAX),
-               DB_BOOL(orchestrator_topic_flag(call, "open_first"))) != WEIR_OK) {
+               DB_BOOL(orchestrator_topic_flag(call, "open_first")),
+               DB_BOOL(call->sender.tenant[0] != '\0'),
+               DB_TEXT(weir_buf_text(&datasets))) != WEIR_OK) {
         orchestrator_topic_refuse(call, &err);
         return;
     }

@@ -37,15 +37,6 @@ static void add_standing(json_t *json, const struct pipeline *pipeline)
     json_object_set_new(json, "over", json_boolean(is_over));
 }
 
-/* Those of no pipeline are of the whole platform. */
-static bool is_seen(const struct topic_call *call, const struct weir_rows *rows, size_t row)
-{
-    const struct pipeline *pipeline =
-        orchestrator_pipeline_by_id(call->all->pipelines, weir_rows_i64(rows, row, "pipeline"));
-    return call->sender.tenant[0] == '\0' ||
-           (pipeline != NULL && orchestrator_topic_sees(call, pipeline));
-}
-
 void orchestrator_topic_events(struct topic_call *call)
 {
     struct weir_error err;
@@ -65,7 +56,7 @@ void orchestrator_topic_events(struct topic_call *call)
     json_t *events = json_array();
     for (size_t i = 0; i < weir_rows_count(rows); i++) {
         last = weir_rows_i64(rows, i, "number");
-        if (is_seen(call, rows, i))
+        if (orchestrator_topic_sees_number(call, weir_rows_i64(rows, i, "pipeline")))
             json_array_append_new(
                 events, entry_json(orchestrator_json_of(weir_rows_text(rows, i, "json"))));
     }

@@ -9,8 +9,7 @@
 
 bool orchestrator_topic_sees(const struct topic_call *call, const struct pipeline *pipeline)
 {
-    const char *tenant = call->sender.tenant;
-    return tenant[0] == '\0' || strcmp(orchestrator_pipeline_owner(pipeline), tenant) == 0;
+    return orchestrator_pipeline_is_seen_by(pipeline, call->sender.tenant);
 }
 
 bool orchestrator_topic_sees_dataset(const struct topic_call *call, const char *dataset)
@@ -26,10 +25,11 @@ bool orchestrator_topic_sees_dataset(const struct topic_call *call, const char *
     return false;
 }
 
-static bool sees_number(const struct topic_call *call, int64_t number)
+bool orchestrator_topic_sees_number(const struct topic_call *call, int64_t number)
 {
     const struct pipeline *pipeline = orchestrator_pipeline_by_id(call->all->pipelines, number);
-    return pipeline != NULL && orchestrator_topic_sees(call, pipeline);
+    return call->sender.tenant[0] == '\0' ||
+           (pipeline != NULL && orchestrator_topic_sees(call, pipeline));
 }
 
 /* ---- what arguments name ---- */
@@ -42,7 +42,7 @@ static enum weir_status check_pipeline(const struct topic_call *call, struct wei
     if (pipeline != NULL && !orchestrator_topic_sees(call, pipeline))
         return weir_fail(err, WEIR_NOT_FOUND, "pipeline %.80s: there is none; see weir status",
                          name);
-    if (number != 0 && !sees_number(call, number))
+    if (number != 0 && !orchestrator_topic_sees_number(call, number))
         return weir_fail(err, WEIR_NOT_FOUND, "pipeline number %lld: there is none",
                          (long long)number);
     return WEIR_OK;
@@ -56,7 +56,7 @@ static enum weir_status check_model(const struct topic_call *call, const char *k
     if (name[0] == '\0')
         return WEIR_OK;
     enum weir_status status = orchestrator_model_get(call->context, name, &model, err);
-    bool is_seen = status == WEIR_OK && sees_number(call, model.pipeline);
+    bool is_seen = status == WEIR_OK && orchestrator_topic_sees_number(call, model.pipeline);
     orchestrator_model_fini(&model);
     if (status == WEIR_OK && !is_seen)
         status = weir_fail(err, WEIR_NOT_FOUND, "model %.80s: there is none; see weir models list",
@@ -72,7 +72,7 @@ static enum weir_status check_run(const struct topic_call *call, struct weir_err
         return WEIR_OK;
     enum weir_status status = DB_RUN(call->context->db, Q_run_get, &rows, err, DB_I64(run));
     if (status == WEIR_OK && weir_rows_count(rows) > 0 &&
-        !sees_number(call, weir_rows_i64(rows, 0, "pipeline")))
+        !orchestrator_topic_sees_number(call, weir_rows_i64(rows, 0, "pipeline")))
         status = weir_fail(err, WEIR_NOT_FOUND, "run %lld: there is none; see weir report",
                            (long long)run);
     return status;

@@ -93,6 +93,8 @@ int64_t orchestrator_topic_number(const struct topic_call *call, const char *key
 struct pipeline *orchestrator_topic_pipeline(struct topic_call *call);
 /* True when the pipeline is not another tenant's than the sender's. */
 bool orchestrator_topic_sees(const struct topic_call *call, const struct pipeline *pipeline);
+/* The same of a pipeline's number, which nobody may have; 0: it is of the whole platform. */
+bool orchestrator_topic_sees_number(const struct topic_call *call, int64_t number);
 /* True when such a pipeline has the dataset. */
 bool orchestrator_topic_sees_dataset(const struct topic_call *call, const char *dataset);
 /* NOT_FOUND, or DENIED, when the arguments name something of another tenant (tenants.c). */
@@ -162,9 +164,14 @@ void orchestrator_topic_dry_run(struct topic_call *call);
 
 void orchestrator_topics_answer(struct topics *topics, struct weir_request *request);
 
-/* Asks a topic that changes nothing, as somebody who may look at the whole platform. It may answer before this
- * returns. `arguments` is consumed. */
-void orchestrator_topics_ask(struct topics *topics, const char *topic, json_t *arguments,
+/* A question from within this process; `arguments` is consumed. */
+struct topic_question {
+    const char *topic;  /* that changes nothing */
+    const char *tenant; /* whose viewer asks; "": one of the whole platform */
+    json_t *arguments;
+};
+/* Asks it. It may be answered before this returns. */
+void orchestrator_topics_ask(struct topics *topics, const struct topic_question *question,
                              topic_answered_fn *answered, void *owner);
 /* Drops what this owner has asked. */
 void orchestrator_topics_forget(struct topics *topics, const void *owner);

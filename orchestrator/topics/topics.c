@@ -4,6 +4,7 @@
 #include "core/base/memory.h"
 #include "orchestrator/pipeline/pipeline.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -249,14 +250,15 @@ void orchestrator_topics_answer(struct topics *topics, struct weir_request *requ
     run(call);
 }
 
-void orchestrator_topics_ask(struct topics *topics, const char *topic, json_t *arguments,
+void orchestrator_topics_ask(struct topics *topics, const struct topic_question *question,
                              topic_answered_fn *answered, void *owner)
 {
-    const struct topic_access *access = orchestrator_topic_named(topic);
+    const struct topic_access *access = orchestrator_topic_named(question->topic);
     weir_require(access != NULL && !access->is_order);
-    struct topic_call *call = new_call(topics, access, arguments);
+    struct topic_call *call = new_call(topics, access, question->arguments);
     call->answered = answered;
     call->owner = owner;
     call->sender = (struct topic_sender){.role = WEIR_ROLE_VIEWER, .who = "page"};
+    (void)snprintf(call->sender.tenant, sizeof(call->sender.tenant), "%s", question->tenant);
     run(call);
 }

@@ -2,6 +2,7 @@
 #include "orchestrator/topics/topic.h"
 
 #include "orchestrator/pipeline/pipeline.h"
+#include "orchestrator/runs/run.h"
 #include "orchestrator/topics/workers_jobs.h"
 #include "orchestrator/topics/workers_pool.h"
 #include "orchestrator/values/json_object.h"
@@ -120,11 +121,14 @@ static json_t *run_operators_json(const struct msg_workers_are *pool, uint64_t j
     return operators;
 }
 
-static json_t *runs_json(const struct msg_workers_are *pool)
+static json_t *runs_json(const struct topic_call *call, const struct msg_workers_are *pool)
 {
     json_t *runs = json_array();
     for (size_t i = 0; i < pool->jobs.count; i++) {
         const char *stage = pool->stages.at[i], *reason = pool->job_reasons.at[i];
+        int64_t of = orchestrator_run_pipeline(call->all->runs, (int64_t)pool->jobs.at[i]);
+        if (!orchestrator_topic_sees_number(call, of))
+            continue;
         json_array_append_new(
             runs, JSON_FIELDS(JSON_NUMBER("run", pool->jobs.at[i]),
                               JSON_DOUBLE("stall_fraction", pool->stalled.at[i] / 1000.0),
@@ -140,13 +144,15 @@ static json_t *runs_json(const struct msg_workers_are *pool)
 }
 
 /* Shares of the pipelines in the workers; a pipeline that was removed has no name. */
-static json_t *pipelines_json(struct topics *topics, const struct msg_workers_are *pool)
+static json_t *pipelines_json(const struct topic_call *call, const struct msg_workers_are *pool)
 {
     json_t *pipelines = json_array();
     for (size_t i = 0; i < pool->pipelines.count; i++) {
-        const struct pipeline *pipeline =
-            orchestrator_pipeline_by_id(topics->pipelines, (int64_t)pool->pipelines.at[i]);
+        int64_t number = (int64_t)pool->pipelines.at[i];
+        const struct pipeline *pipeline = orchestrator_pipeline_by_id(call->all->pipelines, number);
         uint32_t bound = pool->pipeline_bounds.at[i];
+        if (!orchestrator_topic_sees_number(call, number))
+            continue;
         json_array_append_new(
             pipelines,
             JSON_FIELDS(JSON_TEXT_OR_NULL(
@@ -173,11 +179,13 @@ static void on_workers(void *owner, const struct weir_reply *reply, const struct
         topic_fail(call, WEIR_INTERNAL, "the dispatcher sent no good list of workers");
         return;
     }
+    bool is_tenant = call->sender.tenant[0] != '\0'; /* processes are the whole platform's */
     orchestrator_topic_answer(
-        call,
-        JSON_FIELDS(JSON_NEW("workers", workers_json(pool)), JSON_NEW("runs", runs_json(pool)),
-                    JSON_NEW("pipelines", pipelines_json(call->all, pool)),
-                    JSON_NEW("pool", orchestrator_topic_pool_json(call->all))));
+        call, JSON_FIELDS(JSON_NEW("workers", is_tenant ? json_array() : workers_json(pool)),
+                          JSON_NEW("runs", runs_json(call, pool)),
+                          JSON_NEW("pipelines", pipelines_json(call, pool)),
+                          JSON_NEW("pool", is_tenant ? json_null()
+                                                     : orchestrator_topic_pool_json(call->all))));
 }
 
 void orchestrator_topic_workers(struct topic_call *call)

@@ -164,7 +164,7 @@ def test_a_tenant_sees_and_orders_its_own_pipelines_alone():
         other = lab.folder / "other.yaml"
         other.write_text(lab.pipeline.read_text().replace("name: red", "name: blue"))
         assert "dataset notes is not tenant blue's" in lab.refused("ben", "submit", other)
-        assert "about the whole platform" in lab.refused("rosa", "workers")
+        assert "about the whole platform" in lab.refused("rosa", "cache")
         assert lab.told("rosa", "pause", "red")["pipeline"] == "red"
 
 

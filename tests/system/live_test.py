@@ -5,6 +5,7 @@ import contextlib
 import gzip
 import http.client
 import json
+import os
 import re
 import socket
 import ssl
@@ -12,10 +13,12 @@ import subprocess
 import sys
 
 from browser import Browser
-from weirlab import DEADLINE_S, Lab, await_that, binaries, child, peak_bytes, query, run_tests
+from weirlab import DEADLINE_S, Lab, await_that, binaries, child, free_ports, peak_bytes, query, run_tests
 
 VIEWERS_MAX = 32  # LIVE_VIEWERS_MAX
 TRIGGERS_MAX = 60  # LIVE_TRIGGERS_MAX
+LINES_MAX = 200  # LIVE_LINES_MAX
+MANY = 10_000  # events
 WORDS = "as Jane asked in her letter"
 
 
@@ -23,8 +26,9 @@ class Served:
     """A platform with a page."""
 
     def __init__(self, lab, *options):
-        self.server = child.start([binaries() / "orchestrator", "serve", "--data-dir", lab.data_dir, *(options or ["--page", "127.0.0.1:0"])],
-                                  stdout=subprocess.PIPE, text=True)
+        with open(lab.folder / "serve.log", "a", encoding="utf-8") as log:
+            self.server = child.start([binaries() / "orchestrator", "serve", "--data-dir", lab.data_dir, *(options or ["--page", "127.0.0.1:0"])],
+                                      stdout=subprocess.PIPE, stderr=log, text=True)
         self.address = re.fullmatch(r"page at https?://(127\.0\.0\.1:\d+)/\n", self.server.stdout.readline())[1]
         assert "serving" in self.server.stdout.readline()
 
@@ -55,12 +59,12 @@ def ask(address, path="/", method="GET", trust=None, **headers):
 
 
 class Viewer:
-    """Who looks: the newest part of each kind."""
+    """Who looks: the newest part of each kind, and all lines of events."""
 
-    def __init__(self, address, **options):
-        self.stream = ask(address, "/events", **options)
+    def __init__(self, address, path="/events", **options):
+        self.stream = ask(address, path, **options)
         assert self.stream.status == 200 and self.stream.headers["Content-Type"] == "text/event-stream", self.stream.headers
-        self.parts, self.sizes, self.text = {}, {}, ""
+        self.parts, self.sizes, self.text, self.lines = {}, {}, "", []
 
     def read(self):
         """Takes the next event."""
@@ -69,6 +73,10 @@ class Viewer:
             self.text += line
             if line == "\n" and event.get("data"):
                 data = json.loads(event["data"])
+                if event["event"] == "line":
+                    assert data["number"] == int(event["id"]), event
+                    self.lines.append(data)
+                    return
                 key = (event["event"], data["pipeline"]) if "pipeline" in data else event["event"]
                 self.parts[key], self.sizes[key] = data, len(event["data"])
                 return
@@ -126,6 +134,46 @@ def test_an_erasure_is_shown_with_its_due_date_and_without_words(lab, served):
     viewer.close()
 
 
+# ---- the log of events ----
+
+def said(viewer):
+    return [line["line"] for line in viewer.lines]
+
+
+def numbers(viewer):
+    return [line["number"] for line in viewer.lines]
+
+
+def await_lines(viewer, count):
+    viewer.until(lambda parts: len(viewer.lines) >= count)
+
+
+def test_each_event_comes_once_and_who_comes_back_goes_on_where_it_was(lab, served):
+    viewer = Viewer(served.address)
+    viewer.until(lambda parts: parts.get("erasures"))
+    lab.weir("erase", "request", "--subject", lab.records[2]["user"], "--reference", WORDS)
+    viewer.until(lambda parts: any(line.startswith("erasure 2: receipt") for line in said(viewer)))
+    assert numbers(viewer) == sorted(set(numbers(viewer))), numbers(viewer)
+    assert any(line.startswith("trigger 1 at 2002-") for line in said(viewer)) and WORDS not in viewer.text, said(viewer)
+    assert {line["of"] for line in viewer.lines} == {None, "lab"}
+    middle = viewer.lines[len(viewer.lines) // 2]["number"]
+    rest = [number for number in numbers(viewer) if number > middle]
+    for path, headers in (("/events", {"Last_Event_ID": str(middle)}), (f"/events?after={middle}", {}),
+                          ("/events?after=1", {"Last_Event_ID": str(middle)})):
+        again = Viewer(served.address, path, **headers)
+        await_lines(again, len(rest))
+        assert numbers(again) == rest, (path, numbers(again), rest)
+        again.close()
+    for nonsense in ("x", "-1", str(10**30), str(viewer.lines[-1]["number"] + 1)):  # of no event of this platform
+        again = Viewer(served.address, Last_Event_ID=nonsense)
+        await_lines(again, len(viewer.lines))
+        assert numbers(again) == numbers(viewer), nonsense
+        again.close()
+    viewer.close()
+
+
+# ---- what goes, and what there is much of ----
+
 def test_a_removed_pipeline_goes(lab, served):
     viewer = Viewer(served.address)
     viewer.until(lambda parts: state_of(parts, "lab"))
@@ -151,6 +199,32 @@ def test_ten_thousand_triggers_make_it_no_larger(lab, served):
     viewer.until(lambda parts: parts.get(("models", "long")) and parts.get("erasures"))
     assert sum(viewer.sizes.values()) < 100_000, viewer.sizes
     viewer.close()
+
+
+def erase_many(lab, count):
+    """Erasures, each with three events at least. Returns how many events there are now."""
+    names = lab.folder / "many.csv"
+    names.write_text("subject\n" + "".join(f"nobody{n}\n" for n in range(count)))
+    lab.weir("erase", "request", "--csv", str(names), "--each", "--allow-none")
+    await_that(lambda: not query(lab, "SELECT 1 FROM orchestrator.erasure WHERE state <> 'FINISHED' LIMIT 1"), pause_s=1)
+    return int(query(lab, "SELECT count(*) FROM orchestrator.event")[0])
+
+
+def test_a_thousand_events_come_as_the_newest_lines(lab, served):
+    """Whoever looks gets those that are kept when they are sent; whoever comes then, two hundred, however many there were."""
+    peak = peak_bytes(served.server.pid)
+    viewer = Viewer(served.address)
+    assert erase_many(lab, 400) >= 1200
+    newest = int(query(lab, "SELECT max(number) FROM orchestrator.event")[0])
+    viewer.until(lambda parts: viewer.lines and numbers(viewer)[-1] == newest)
+    assert numbers(viewer) == sorted(set(numbers(viewer)))
+    late = Viewer(served.address)
+    await_lines(late, LINES_MAX)
+    late.until(lambda parts: parts.get("erasures"))
+    assert numbers(late) == list(range(newest - LINES_MAX + 1, newest + 1)), numbers(late)
+    assert peak_bytes(served.server.pid) - peak < 64 << 20
+    viewer.close()
+    late.close()
 
 
 # ---- the page ----
@@ -229,6 +303,12 @@ def write_pipelines(lab):
 
 # ---- for those elsewhere ----
 
+def hand_over(lab, *files):
+    """Started as root, the platform runs as another user."""
+    for file in files:
+        os.chown(file, lab.data_dir.stat().st_uid, -1)
+
+
 def make_certificate(lab):
     """A system file whose page is encrypted, and the certificate."""
     certificate, key, system = (lab.folder / name for name in ("page.pem", "page.key", "page.yaml"))
@@ -237,6 +317,13 @@ def make_certificate(lab):
                    check=True, capture_output=True)
     system.write_text(f'page: {{listen: "127.0.0.1:0", certificate: {certificate}, key: {key}}}\n')
     return system, certificate, key
+
+
+def make_other_key(lab):
+    file = lab.folder / "other.key"
+    subprocess.run(["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-out", file],
+                   check=True, capture_output=True)
+    return file.read_bytes()
 
 
 def assert_a_key_that_others_read_is_refused(lab, system, key):
@@ -275,6 +362,98 @@ def secure_test_only_who_has_a_token_looks(lab, served, trust):
     assert "wall" in kept and token not in kept
 
 
+def submit_as(lab, tenant):
+    """A pipeline of a tenant, with a dataset of its own."""
+    key, file = lab.folder / f"{tenant}.key", lab.folder / f"{tenant}.yaml"
+    file.write_text(lab.pipeline.read_text().replace("name: lab,", f"name: {tenant}-mails,").replace("name: notes", f"name: {tenant}-notes"))
+    lab.weir("keys", "new", "submitter", f"{tenant}-person", "--tenant", tenant, "-o", str(key))
+    done = child.run([binaries() / "weir", "--key", key, "submit", file], capture_output=True, text=True, timeout=DEADLINE_S)
+    assert done.returncode == 0, done
+
+
+def token_of(lab, name, *options):
+    return {"Authorization": "Bearer " + json.loads(lab.weir("tokens", "new", name, *options, "--json"))["token"]}
+
+
+def secure_test_a_tenant_sees_its_own_and_nothing_of_others(lab, served, trust):
+    tenants = ("crimson", "azure")
+    looks = {tenant: token_of(lab, f"{tenant}-wall", "--tenant", tenant) for tenant in tenants} | {"": token_of(lab, "wall")}
+    for words in (("crimson-wall", "--tenant", "azure"), ("other", "--tenant", "no/tenant")):
+        assert lab.ask("tokens", "new", *words).returncode != 0, words
+    listed = json.loads(lab.weir("tokens", "list", "--json"))["tokens"]
+    assert {t["name"]: t["tenant"] for t in listed} == {"crimson-wall": "crimson", "azure-wall": "azure", "wall": ""}, listed
+    assert re.search(r"crimson-wall +crimson +20", lab.weir("tokens", "list"))
+    viewers = {tenant: Viewer(served.address, trust=trust, **headers) for tenant, headers in looks.items()}
+    for tenant in tenants:
+        submit_as(lab, tenant)
+        lab.weir("watch", f"{tenant}-mails")
+        lab.weir("erase", "request", "--subject", lab.records[0]["user"], "--dataset", f"{tenant}-notes", "--wait")
+    lab.weir("erase", "request", "--subject", lab.records[1]["user"], "--wait")  # of all datasets
+    for seen, viewer in viewers.items():
+        own = [tenant for tenant in tenants if seen in ("", tenant)]
+        for tenant in own:
+            name = f"{tenant}-mails"
+            viewer.until(lambda parts, name=name: parts.get(("models", name), {}).get("models") and parts.get(("plan", name)) and
+                         parts.get(("report", name), {}).get("triggers"))
+            viewer.until(lambda parts, name=name, viewer=viewer: any(line["line"].startswith(f"pipeline {name} finished") for line in viewer.lines))
+        viewer.until(lambda parts, own=own: [e for e in parts["erasures"]["erasures"] if e["dataset"] == f"{own[-1]}-notes" and e["finished"]])
+        names = {row["pipeline"] for row in viewer.parts["status"]["pipelines"]}
+        assert names == {f"{tenant}-mails" for tenant in own} or (seen == "" and names >= {"azure-mails", "crimson-mails"}), names
+        assert all(word not in viewer.text for word in set(tenants) - set(own)), seen
+    viewers[""].until(lambda parts: parts["erasures"]["erasures"][-1]["dataset"] == "")
+    for tenant in tenants:
+        parts = viewers[tenant].parts
+        assert [e["dataset"] for e in parts["erasures"]["erasures"]] == [f"{tenant}-notes"] and parts["erasures"]["left_out"] == 0, parts
+        assert parts["workers"]["workers"] == [] and not parts["workers"]["pool"] and "trainers" not in parts["status"], parts
+        assert all(line["of"] == f"{tenant}-mails" for line in viewers[tenant].lines), viewers[tenant].lines
+    for viewer in viewers.values():
+        viewer.close()
+
+
+def may_come(served, trust):
+    try:
+        return ask(served.address, trust=trust).status == 200
+    except ssl.SSLError:
+        return False
+
+
+def log_of(lab):
+    return (lab.folder / "serve.log").read_text()
+
+
+def secure_test_a_renewed_certificate_is_taken_up_and_streams_go_on(lab, served, trust):
+    """One that cannot be used is not, and the log says so."""
+    viewer = Viewer(served.address, trust=trust, **token_of(lab, "steady"))
+    old = lab.folder / "old.pem"
+    for renewal in range(5):
+        old.write_bytes(trust.read_bytes())
+        _, _, key = make_certificate(lab)
+        hand_over(lab, trust, key)
+        await_that(lambda: may_come(served, trust))
+        assert not may_come(served, old), renewal
+    viewer.parts.clear()
+    viewer.until(lambda parts: "beat" in parts)  # it is the stream that began under the first one
+    good, kept = trust.read_bytes(), key.read_bytes()
+    for certificate, private, words in ((b"no certificate", kept, "expected a certificate and its key"),
+                                        (good, make_other_key(lab), "expected a certificate and its key"),
+                                        (None, kept, "page.pem")):
+        count = log_of(lab).count("the page keeps its certificate")
+        key.write_bytes(private)
+        trust.unlink()
+        if certificate is not None:
+            trust.write_bytes(certificate)
+            hand_over(lab, trust)
+        await_that(lambda count=count: log_of(lab).count("the page keeps its certificate") == count + 1, lambda: log_of(lab)[-2000:])
+        assert words in log_of(lab).splitlines()[-1], log_of(lab)[-2000:]
+        old.write_bytes(good)
+        assert may_come(served, old), words
+    make_certificate(lab)
+    hand_over(lab, trust, key)
+    await_that(lambda: may_come(served, trust))
+    assert not may_come(served, old)
+    viewer.close()
+
+
 def secure_test_nothing_is_said_in_the_clear(lab, served, trust):
     with socket.create_connection(("127.0.0.1", int(served.address.split(":")[1])), timeout=DEADLINE_S) as client:
         client.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -284,7 +463,7 @@ def secure_test_nothing_is_said_in_the_clear(lab, served, trust):
 def serve_elsewhere(lab):
     system, certificate, key = make_certificate(lab)
     assert_a_key_that_others_read_is_refused(lab, system, key)
-    with platform(lab, "--system", system) as served:
+    with platform(lab, "--system", system, "--listen", f"tcp://127.0.0.1:{free_ports()}") as served:
         run_tests(globals(), lab, served, certificate, prefix="secure_test_")
 
 
@@ -326,6 +505,30 @@ def assert_an_erasure_is_due(lab, browser):
     assert due[:10] in text_of(browser) and WORDS not in text_of(browser), text_of(browser)
 
 
+LOGGED = "[...document.querySelectorAll('.log li')].map(line => +line.dataset.number)"
+
+
+def assert_the_log_keeps_up(lab, browser):
+    """Ten thousand events: the newest lines are there, each once, and the page is no heavier."""
+    assert erase_many(lab, MANY // 3) >= MANY
+    newest = int(query(lab, "SELECT max(number) FROM orchestrator.event")[0])
+    await_that(lambda: browser.ask(LOGGED)[0] == newest, lambda: browser.ask(LOGGED)[:5])
+    shown = browser.ask(LOGGED)
+    assert len(shown) == LINES_MAX and shown == sorted(set(shown), reverse=True), shown
+    assert re.search(r"erasure \d+: receipt", browser.ask("document.querySelector('.log li').textContent"))
+    browser.order("Performance.enable")
+    measured = {m["name"]: m["value"] for m in browser.order("Performance.getMetrics")["metrics"]}
+    assert measured["Nodes"] < 50_000 and measured["JSHeapUsedSize"] < 64 << 20, measured
+
+
+def assert_the_log_goes_on(lab, browser):
+    """After the platform was killed: new lines above those that were there."""
+    before = browser.ask(LOGGED)
+    await_that(lambda: browser.ask(LOGGED)[0] > before[0], lambda: (browser.ask(LOGGED)[:3], before[:3]))
+    after = browser.ask(LOGGED)
+    assert len(after) == LINES_MAX and after == sorted(set(after), reverse=True) and before[0] in after, (before[:3], after[:9])
+
+
 def assert_a_token_opens_it(lab):
     system, _, _ = make_certificate(lab)
     browser, served = Browser("--ignore-certificate-errors"), Served(lab, "--system", system)
@@ -351,12 +554,14 @@ def browse(lab):
         await_that(lambda: "no pipeline yet" in text_of(browser), lambda: text_of(browser))
         assert_it_is_drawn_and_stays_as_it_was_left(lab, browser)
         assert_an_erasure_is_due(lab, browser)
+        assert_the_log_keeps_up(lab, browser)
         assert_it_fits(browser)
         served.server.kill()
         served.server.communicate(timeout=DEADLINE_S)
         await_that(lambda: "No connection to the platform since" in text_of(browser), lambda: text_of(browser))
         served = Served(lab, "--page", served.address)
         lab.weir("remove", "lab")
+        assert_the_log_goes_on(lab, browser)
         await_that(lambda: "Connected." in text_of(browser) and "no pipeline yet" in text_of(browser), lambda: text_of(browser))
     finally:
         browser.close()

@@ -61,44 +61,120 @@ static void a_page_that_others_reach_is_encrypted(void **state)
     assert_int_equal(orchestrator_page_place_check(&nonsense, &err), WEIR_INVALID);
 }
 
-/* The parts that a viewer is sent from `number` on, as text. */
-static void read_from(const struct live_parts *parts, uint64_t number, struct weir_buf *out)
+/* The parts that a viewer of a scope is sent from `number` on, as text. */
+static void read_from(const struct live_parts *parts, const struct live_scope *scope,
+                      uint64_t number, struct weir_buf *out)
 {
     const struct live_part *part;
     weir_buf_clear(out);
-    while ((part = orchestrator_live_part_after(parts, number)) != NULL) {
+    while ((part = orchestrator_live_part_after(parts, scope, number)) != NULL) {
         weir_buf_append(out, part->text->at, part->text->size);
         number = part->number;
     }
 }
 
+static const int KIND;
+
+static struct live_part *add(struct live_parts *parts, struct live_subject of, const char *text)
+{
+    struct live_part *part = orchestrator_live_part_add(parts, &KIND, of);
+    assert_true(orchestrator_live_part_set(parts, part, weir_bytes_of(text)));
+    return part;
+}
+
 static void a_viewer_gets_the_newest_text_of_each_part_once(void **state)
 {
-    static const int KIND;
+    const struct live_scope all = {.pipelines = {1, 2}, .pipeline_count = 2};
+    const struct live_subject second = {.pipeline = 2};
     struct live_parts parts;
     WEIR_AUTO_BUF read = {0};
     (void)state;
     orchestrator_live_parts_init(&parts);
-    struct live_part *a = orchestrator_live_part_add(&parts, &KIND, 1);
-    struct live_part *b = orchestrator_live_part_add(&parts, &KIND, 2);
-    assert_ptr_equal(orchestrator_live_part_of(&parts, &KIND, 2), b);
-    assert_true(orchestrator_live_part_set(&parts, a, weir_bytes_of("a1")));
-    assert_true(orchestrator_live_part_set(&parts, b, weir_bytes_of("b1")));
+    struct live_part *a = add(&parts, (struct live_subject){.pipeline = 1}, "a1");
+    struct live_part *b = add(&parts, second, "b1");
+    assert_ptr_equal(orchestrator_live_part_of(&parts, &KIND, second), b);
     assert_false(orchestrator_live_part_set(&parts, b, weir_bytes_of("b1")));
-    read_from(&parts, 0, &read);
+    read_from(&parts, &all, 0, &read);
     assert_string_equal(weir_buf_text(&read), "a1b1");
     uint64_t seen = parts.number;
     for (int i = 0; i < 1000; i++)
         assert_true(orchestrator_live_part_set(&parts, a, weir_bytes_of(i % 2 == 0 ? "a2" : "a3")));
-    read_from(&parts, seen, &read);
+    read_from(&parts, &all, seen, &read);
     assert_string_equal(weir_buf_text(&read), "a3");
     struct live_text *held = orchestrator_live_text_hold(a->text);
     orchestrator_live_part_drop(&parts, a);
     assert_memory_equal(held->at, "a3", held->size);
     orchestrator_live_text_free(held);
-    read_from(&parts, 0, &read);
+    read_from(&parts, &all, 0, &read);
     assert_string_equal(weir_buf_text(&read), "b1");
     orchestrator_live_part_drop(&parts, b);
+}
+
+static void a_scope_has_the_parts_of_its_pipelines_and_its_own(void **state)
+{
+    struct live_scopes scopes = LIST_HEAD_INITIALIZER(scopes);
+    struct live_parts parts;
+    WEIR_AUTO_BUF read = {0};
+    (void)state;
+    orchestrator_live_parts_init(&parts);
+    struct live_scope *all = orchestrator_live_scope_join(&scopes, "");
+    struct live_scope *red = orchestrator_live_scope_join(&scopes, "red");
+    assert_ptr_equal(orchestrator_live_scope_join(&scopes, "red"), red);
+    all->pipelines[all->pipeline_count++] = 1;
+    all->pipelines[all->pipeline_count++] = red->pipelines[red->pipeline_count++] = 2;
+    struct live_part *made[] = {add(&parts, (struct live_subject){.scope = all}, "all "),
+                                add(&parts, (struct live_subject){.scope = red}, "red "),
+                                add(&parts, (struct live_subject){.pipeline = 1}, "1 "),
+                                add(&parts, (struct live_subject){.pipeline = 2}, "2 "),
+                                add(&parts, (struct live_subject){.pipeline = 3}, "3 ")};
+    read_from(&parts, all, 0, &read);
+    assert_string_equal(weir_buf_text(&read), "all 1 2 ");
+    read_from(&parts, red, 0, &read);
+    assert_string_equal(weir_buf_text(&read), "red 2 ");
+    for (size_t i = 0; i < WEIR_COUNT(made); i++)
+        orchestrator_live_part_drop(&parts, made[i]);
+    orchestrator_live_scope_leave(red);
+    orchestrator_live_scope_leave(red);
+    orchestrator_live_scope_leave(all);
+    orchestrator_live_scope_drop(red);
+    orchestrator_live_scope_drop(all);
+    assert_true(LIST_EMPTY(&scopes));
+}
+
+static void the_log_keeps_the_newest_lines_and_goes_on_after_any_of_them(void **state)
+{
+    enum { LINES = 10000 };
+    static struct live_log log;
+    (void)state;
+    assert_null(orchestrator_live_log_after(&log, 0));
+    for (int64_t i = 1; i <= LINES; i++)
+        orchestrator_live_log_add(&log, 2 * i, weir_bytes_of("line"));
+    int64_t number = 0, count = 0;
+    for (const struct live_line *line; (line = orchestrator_live_log_after(&log, number)) != NULL;
+         number = line->number) {
+        assert_true(line->number > number);
+        count++;
+    }
+    assert_int_equal(count, LIVE_LINES_MAX);
+    assert_int_equal(number, 2 * LINES);
+    assert_int_equal(orchestrator_live_log_after(&log, 2 * LINES - 3)->number, 2 * LINES - 2);
+    orchestrator_live_log_fini(&log);
+}
+
+static void the_line_of_an_event_quotes_no_record(void **state)
+{
+    (void)state;
+    json_t *event =
+        json_pack("{s:s,s:s,s:s,s:[s],s:{s:i,s:[s]}}", "event", "error", "pipeline", "lab", "error",
+                  "Jane", "complaints", "Jane", "audit", "failed", 1, "failures", "Jane");
+    json_t *shown = orchestrator_live_event(event);
+    char *text = json_dumps(shown, JSON_COMPACT);
+    assert_null(strstr(text, "Jane"));
+    assert_non_null(strstr(text, "lab"));
+    assert_non_null(strstr(text, "\"failed\":1"));
+    free(text);
+    json_decref(shown);
+    json_decref(event);
 }
 
 static void words_of_people_are_left_out(void **state)
@@ -156,6 +232,9 @@ int main(void)
         cmocka_unit_test(gzip_is_sent_to_those_who_take_it),
         cmocka_unit_test(a_page_that_others_reach_is_encrypted),
         cmocka_unit_test(a_viewer_gets_the_newest_text_of_each_part_once),
+        cmocka_unit_test(a_scope_has_the_parts_of_its_pipelines_and_its_own),
+        cmocka_unit_test(the_log_keeps_the_newest_lines_and_goes_on_after_any_of_them),
+        cmocka_unit_test(the_line_of_an_event_quotes_no_record),
         cmocka_unit_test(words_of_people_are_left_out),
         cmocka_unit_test(evaluations_are_those_of_the_newest_triggers),
     };
