@@ -26,6 +26,20 @@ static void migrate(const char *conninfo, const char *schema,
     exit(EXIT_FAILURE);
 }
 
+/* As autovacuum would, once in every copy: what each server that finds it undone does with every row that it looks at. */
+static void freeze_catalogs(const char *conninfo)
+{
+    PGconn *conn = PQconnectdb(conninfo);
+    PGresult *done = PQexec(conn, "VACUUM (FREEZE, ANALYZE) pg_attrdef, pg_attribute, pg_class, "
+                                  "pg_constraint, pg_depend, pg_index, pg_type");
+    if (PQresultStatus(done) != PGRES_COMMAND_OK) {
+        (void)fprintf(stderr, "migrate: %s", PQerrorMessage(conn));
+        exit(EXIT_FAILURE);
+    }
+    PQclear(done);
+    PQfinish(conn);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -40,5 +54,6 @@ int main(int argc, char **argv)
     migrate(argv[1], "selector", SELECTOR_MIGRATIONS, SELECTOR_MIGRATIONS_count);
     migrate(argv[1], "preprocess", PREPROCESS_MIGRATIONS, PREPROCESS_MIGRATIONS_count);
     migrate(argv[1], "orchestrator", orchestrator_migrations, orchestrator_migrations_count);
+    freeze_catalogs(argv[1]);
     return EXIT_SUCCESS;
 }

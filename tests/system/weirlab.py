@@ -126,6 +126,7 @@ def everyone_may_write(path):
 
 
 copy_clusters()
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell has its background ignore, and so all that starts there
 
 
 class Lab:
