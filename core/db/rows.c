@@ -22,12 +22,14 @@ enum {
 
 struct weir_rows {
     PGresult *result;
+    int *newest; /* the column that was found last */
 };
 
 struct weir_rows *weir_rows_wrap(PGresult *result)
 {
     struct weir_rows *rows = weir_calloc(1, sizeof(*rows));
     rows->result = result;
+    rows->newest = weir_calloc(1, sizeof(*rows->newest));
     return rows;
 }
 
@@ -36,6 +38,7 @@ void weir_rows_free(struct weir_rows *rows)
     if (rows == NULL)
         return;
     PQclear(rows->result);
+    free(rows->newest);
     free(rows);
 }
 
@@ -60,15 +63,24 @@ WEIR_NORETURN static void fail_name(const struct weir_rows *rows, const char *na
     weir_require_failed(text, __FILE__, __LINE__);
 }
 
-/* Results are narrow: a walk over the names costs less than PQfnumber(), which copies and folds the name. */
+static bool is_column(const struct weir_rows *rows, int column, const char *name)
+{
+    return column < PQnfields(rows->result) && strcmp(PQfname(rows->result, column), name) == 0;
+}
+
+/* Results are read down a column, or along a row: the column is most often the last one again, or the next. Else a walk
+ * over the names costs less than PQfnumber(), which copies and folds the name. */
 static int find_column(const struct weir_rows *rows, const char *name)
 {
-    int columns = PQnfields(rows->result), column = 0;
-    while (column < columns && strcmp(PQfname(rows->result, column), name) != 0)
-        column++;
+    int columns = PQnfields(rows->result), column = *rows->newest;
+    if (!is_column(rows, column, name) && !is_column(rows, ++column, name)) {
+        column = 0;
+        while (column < columns && !is_column(rows, column, name))
+            column++;
+    }
     if (column == columns)
         fail_name(rows, name);
-    return column;
+    return *rows->newest = column;
 }
 
 static struct cell find_cell(const struct weir_rows *rows, size_t row, const char *name)
