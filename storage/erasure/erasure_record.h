@@ -33,8 +33,9 @@ static inline int64_t storage_erase_pause(int64_t pause_ms)
 
 /* An order, and what its receipt will say. */
 struct erase_request {
-    bool is_sealed;     /* by the orchestrator, once it is scrubbed */
-    bool drops_refused; /* also overwrites what became no sample (dropping.h) */
+    bool is_sealed;      /* by the orchestrator, once it is scrubbed */
+    bool drops_refused;  /* also overwrites what became no sample (dropping.h) */
+    int64_t taken_up_ms; /* since when it waits to be looked up; 0: before this start */
     uint64_t number;
     uint32_t dataset; /* 0: all */
     int64_t accepted_us;

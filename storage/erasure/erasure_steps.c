@@ -62,8 +62,9 @@ static void add_erased_names(struct store *store, uint32_t dataset, const struct
 
 void storage_erasure_take_up(struct eraser *eraser, struct erase_request *request)
 {
+    request->taken_up_ms = weir_now_ms();
+    eraser->erasures->newest_ms = request->taken_up_ms;
     add_waiting(eraser->erasures, request);
-    eraser->erasures->newest_ms = weir_now_ms();
     storage_pump(eraser->store);
 }
 

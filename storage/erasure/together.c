@@ -72,14 +72,18 @@ static struct erasure_record *next_not_begun(const struct erasures *erasures,
     return NULL;
 }
 
-/* Others are about to be in force. */
-static bool are_coming(const struct erasures *erasures, const struct accepts *accepts)
+/* Some that were taken up before the deadline are not in force yet: however long that takes, they are waited for. */
+static bool are_under_way(const struct erasures *erasures, int64_t deadline_ms)
 {
     for (size_t i = 0; i < erasures->count; i++) {
-        if (erasures->at[i]->state < WEIR_ERASURE_IN_FORCE)
+        const struct erasure_record *erasure = erasures->at[i];
+
+        if (erasure->state < WEIR_ERASURE_IN_FORCE &&
+            erasure->requests[0]->taken_up_ms < deadline_ms)
             return true;
     }
-    return erasures->waiting_at < erasures->waiting_count || storage_accepts_any(accepts);
+    return erasures->waiting_at < erasures->waiting_count &&
+           erasures->waiting[erasures->waiting_at]->taken_up_ms < deadline_ms;
 }
 
 /* Requests that come one upon the other are worked on together: how long the first of them waits for more. */
@@ -87,10 +91,12 @@ static int64_t gather_ms(const struct eraser *eraser, const struct erasure_recor
                          int64_t now_ms)
 {
     const struct erasures *erasures = eraser->erasures;
-    int64_t left_ms = first->in_force_ms + GATHER_MAX_MS - now_ms;
+    int64_t deadline_ms = first->in_force_ms + GATHER_MAX_MS, left_ms = deadline_ms - now_ms;
     int64_t quiet_ms = erasures->newest_ms + GATHER_QUIET_MS - now_ms;
 
-    return are_coming(erasures, eraser->accepts) || quiet_ms > left_ms ? left_ms : quiet_ms;
+    if (are_under_way(erasures, deadline_ms))
+        return GATHER_QUIET_MS;
+    return storage_accepts_any(eraser->accepts) || quiet_ms > left_ms ? left_ms : quiet_ms;
 }
 
 int64_t storage_erasure_begin_bytes(const struct eraser *eraser, int64_t now_ms)
