@@ -5,13 +5,14 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
+#include "core/wire/erasure.h"
 
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { POLL_MS = 5, VERIFIED = 4 /* in erase_reports */ };
+enum { POLL_MS = 5 };
 
 static const char DATASET[] =
     "pipeline: {name: people-%" PRIu64 "}\n"
@@ -108,20 +109,55 @@ static enum weir_status seal_all(struct erasure_bench *bench, struct weir_error 
     return rig_request(bench->rig, &call, &noted, err);
 }
 
-static enum weir_status count_verified(struct erasure_bench *bench, const struct weir_u64s *numbers,
-                                       size_t *ret_count, struct weir_error *err)
+/* Erasures on their way, as the orchestrator follows them. */
+struct progress {
+    uint64_t first, cursor;
+    size_t verified;
+};
+
+static struct progress follow(const struct weir_u64s *numbers)
+{
+    struct progress progress = {.first = UINT64_MAX};
+
+    for (size_t i = 0; i < numbers->count; i++)
+        progress.first = numbers->at[i] < progress.first ? numbers->at[i] : progress.first;
+    return progress;
+}
+
+/* Takes in what has moved on. */
+static enum weir_status look_on(struct erasure_bench *bench, struct progress *progress,
+                                struct weir_error *err)
+{
+    const struct msg_erase_progress_request ask = {.after = progress->cursor,
+                                                   .first = progress->first};
+    const struct rig_call call = {RIG_STORAGE, MSG_erase_progress_request, &ask,
+                                  MSG_erase_progress};
+    struct msg_erase_progress moved;
+    enum weir_status status = rig_request(bench->rig, &call, &moved, err);
+
+    for (size_t i = 0; status == WEIR_OK && i < moved.erasures.count; i++)
+        progress->verified += moved.states.at[i] == WEIR_ERASURE_VERIFIED;
+    if (status == WEIR_OK)
+        progress->cursor = moved.cursor;
+    return status;
+}
+
+static enum weir_status check_verified(struct erasure_bench *bench, const struct weir_u64s *numbers,
+                                       struct weir_error *err)
 {
     const struct msg_erase_reports_request ask = {.erasures = *numbers};
     const struct rig_call call = {RIG_STORAGE, MSG_erase_reports_request, &ask, MSG_erase_reports};
     struct msg_erase_reports reported;
     enum weir_status status = rig_request(bench->rig, &call, &reported, err);
 
-    *ret_count = 0;
+    if (status == WEIR_OK && reported.erasures.count != numbers->count)
+        status = weir_fail(err, WEIR_INTERNAL, "%zu of %zu erasures are reported",
+                           reported.erasures.count, numbers->count);
     for (size_t i = 0; status == WEIR_OK && i < reported.erasures.count; i++) {
-        *ret_count += reported.states.at[i] == VERIFIED;
-        if (reported.found.at[i] > 0)
-            status = weir_fail(err, WEIR_INTERNAL, "erasure %" PRIu64 ": found %" PRIu64 " places",
-                               reported.erasures.at[i], reported.found.at[i]);
+        if (reported.found.at[i] > 0 || reported.states.at[i] != WEIR_ERASURE_VERIFIED)
+            status = weir_fail(
+                err, WEIR_INTERNAL, "erasure %" PRIu64 ": state %u, found %" PRIu64 " places",
+                reported.erasures.at[i], reported.states.at[i], reported.found.at[i]);
     }
     return status;
 }
@@ -142,17 +178,17 @@ static enum weir_status wait_a_little(struct erasure_bench *bench, struct weir_e
 enum weir_status await_verified(struct erasure_bench *bench, const struct weir_u64s *numbers,
                                 struct weir_error *err)
 {
-    size_t verified = 0;
+    struct progress progress = follow(numbers);
     enum weir_status status = WEIR_OK;
 
-    while (status == WEIR_OK && verified < numbers->count) {
+    while (status == WEIR_OK && progress.verified < numbers->count) {
         status = seal_all(bench, err);
         if (status == WEIR_OK)
             status = wait_a_little(bench, err);
         if (status == WEIR_OK)
-            status = count_verified(bench, numbers, &verified, err);
+            status = look_on(bench, &progress, err);
     }
-    return status;
+    return status == WEIR_OK ? check_verified(bench, numbers, err) : status;
 }
 
 enum weir_status people_erase(struct erasure_bench *bench, const char *const *names, size_t count,
