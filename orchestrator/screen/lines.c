@@ -323,6 +323,30 @@ static void dry_run(const json_t *event, struct weir_buf *out)
                         text_of(event, "why"));
 }
 
+/* Nothing where the budget has no limit on it. */
+static void put_spent(double spent, double limit, const char *unit, struct weir_buf *out)
+{
+    if (limit > 0)
+        weir_buf_printf(out, "%s %.4g of %.4g %s", out->size > 0 ? "," : "", spent, limit, unit);
+}
+
+static void budget_spent(const json_t *event, struct weir_buf *out)
+{
+    const json_t *spent = json_object_get(event, "spent");
+    WEIR_AUTO_BUF limits = {0};
+    bool of_all = strcmp(text_of(event, "of"), "all") == 0;
+    bool is_daily = strcmp(text_of(event, "per"), "day") == 0;
+    put_spent(real_of(spent, "money"), real_of(event, "money"), text_of(spent, "currency"),
+              &limits);
+    put_spent(real_of(spent, "cpu_seconds"), real_of(event, "cpu_seconds"), "CPU s", &limits);
+    put_spent(real_of(spent, "gpu_seconds"), real_of(event, "gpu_seconds"), "GPU s", &limits);
+    weir_buf_printf(out, "pipeline %s: the budget%s%s is spent:%s", text_of(event, "pipeline"),
+                    of_all ? " of all pipelines" : "", is_daily ? " of today" : "",
+                    weir_buf_text(&limits));
+    if (strcmp(text_of(event, "then"), "hold") == 0)
+        weir_buf_printf(out, "; nothing fires any more%s", is_daily ? " today" : "");
+}
+
 static void error(const json_t *event, struct weir_buf *out)
 {
     weir_buf_printf(out, "pipeline %s failed: %s", text_of(event, "pipeline"),
@@ -380,6 +404,7 @@ static const struct {
     {"pipeline_removed", pipeline_removed},
     {"pool_resized", pool_resized},
     {"worker_lost", worker_lost},
+    {"budget_spent", budget_spent},
     {"dry_run", dry_run},
     {"error", error},
 };

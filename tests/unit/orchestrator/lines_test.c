@@ -1,0 +1,55 @@
+/* Events as people read them. */
+#include "orchestrator/screen/lines.h"
+
+#include "core/base/memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void assert_line(const char *json, const char *line)
+{
+    WEIR_AUTO_BUF out = {0};
+    json_t *event = json_loads(json, 0, NULL);
+    assert_non_null(event);
+    orchestrator_screen_line_of(event, &out);
+    json_decref(event);
+    assert_string_equal(weir_buf_text(&out), line);
+}
+
+static void a_spent_budget_says_what_it_was_and_what_follows(void **state)
+{
+    (void)state;
+    assert_line("{\"event\": \"budget_spent\", \"pipeline\": \"mails\", \"of\": \"pipeline\", "
+                "\"money\": 2, \"cpu_seconds\": 0, \"gpu_seconds\": 0, \"per\": \"total\", "
+                "\"then\": \"hold\", \"spent\": {\"money\": 2.25, \"currency\": \"EUR\"}}",
+                "pipeline mails: the budget is spent: 2.25 of 2 EUR; nothing fires any more");
+    assert_line("{\"event\": \"budget_spent\", \"pipeline\": \"mails\", \"of\": \"all\", "
+                "\"money\": 0, \"cpu_seconds\": 60, \"gpu_seconds\": 5, \"per\": \"day\", "
+                "\"then\": \"hold\", \"spent\": {\"cpu_seconds\": 61.5, \"gpu_seconds\": 0}}",
+                "pipeline mails: the budget of all pipelines of today is spent: 61.5 of 60 CPU s, "
+                "0 of 5 GPU s; nothing fires any more today");
+    assert_line("{\"event\": \"budget_spent\", \"pipeline\": \"mails\", \"of\": \"system\", "
+                "\"cpu_seconds\": 60, \"per\": \"day\", \"then\": \"warn\", "
+                "\"spent\": {\"cpu_seconds\": 61.5}}",
+                "pipeline mails: the budget of today is spent: 61.5 of 60 CPU s");
+}
+
+static void an_event_that_people_need_not_see_has_no_line(void **state)
+{
+    (void)state;
+    assert_line("{\"event\": \"nothing_known\"}", "");
+    assert_line("{}", "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_spent_budget_says_what_it_was_and_what_follows),
+        cmocka_unit_test(an_event_that_people_need_not_see_has_no_line),
+    };
+    return cmocka_run_group_tests_name("lines", tests, NULL, NULL);
+}
