@@ -273,16 +273,17 @@ static enum weir_status read_sections(struct orchestrator_system *system,
 {
     struct system_section section = {0};
     enum weir_status status = cfg_read(SYSTEM_KEYS, CFG_CLOSED, root, "", NULL, &section, err);
-    if (status == WEIR_OK)
-        status = orchestrator_workers_read(section.workers, &system->workers, err);
-    if (status == WEIR_OK)
-        status = orchestrator_launching_read(section.launcher, root, &system->launching, err);
-    if (status == WEIR_OK)
-        status = read_postgres(system, section.postgres, err);
     if (status == WEIR_OK) {
         status = cfg_read(ORCHESTRATOR_PRICE_KEYS, CFG_CLOSED, section.prices, "prices", NULL,
                           &system->prices, err);
     }
+    if (status == WEIR_OK)
+        status = orchestrator_workers_read(section.workers, system->prices.worker_hour,
+                                           &system->workers, err);
+    if (status == WEIR_OK)
+        status = orchestrator_launching_read(section.launcher, root, &system->launching, err);
+    if (status == WEIR_OK)
+        status = read_postgres(system, section.postgres, err);
     if (status == WEIR_OK)
         status = read_listen(system, root, &section, err);
     if (status == WEIR_OK)

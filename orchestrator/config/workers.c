@@ -1,10 +1,14 @@
 /* A number alone, or a mapping of bounds. */
 #include "orchestrator/config/workers.h"
 
+#include <inttypes.h>
+#include <math.h>
+
 enum { WORKERS = 2 /* of a file that says nothing */ };
 
 struct workers_section {
     uint64_t min, max, host;
+    double money_hour;
 };
 
 static const struct cfg_key WORKERS_KEYS[] = {
@@ -16,6 +20,9 @@ static const struct cfg_key WORKERS_KEYS[] = {
                    "need, by what is measured"),
     CFG_U64(struct workers_section, host, .fallback = "0", .max = ORCHESTRATOR_WORKERS_MAX,
             .doc = "workers beside the trainers, at most, as many as are needed"),
+    CFG_F64(struct workers_section, money_hour, .fallback = "0", .max = 1e15,
+            .doc = "money that the workers of the pool may cost in an hour, by prices.worker_hour; "
+                   "0: as much as max allows"),
     CFG_END,
 };
 
@@ -35,7 +42,32 @@ static enum weir_status read_number(const struct weir_yaml_node *node,
     return WEIR_OK;
 }
 
-static enum weir_status read_bounds(const struct weir_yaml_node *node,
+/* No more are there than the money pays for. */
+static enum weir_status bound_by_money(const struct weir_yaml_node *node, double worker_hour,
+                                       struct workers_section *section, struct weir_error *err)
+{
+    enum { LEAST = 1 };
+    const struct weir_yaml_node *at = weir_yaml_get(node, "money_hour");
+    uint64_t least = section->min > LEAST ? section->min : LEAST;
+
+    if (section->money_hour == 0)
+        return WEIR_OK;
+    if (worker_hour == 0)
+        return weir_yaml_fail(at, err,
+                              "workers.money_hour: expected prices.worker_hour as well, the price "
+                              "of a worker");
+    double payable = floor(section->money_hour / worker_hour * (1 + 1e-9));
+    if (payable < (double)least)
+        return weir_yaml_fail(at, err,
+                              "workers.money_hour: expected at least %g, the price of %" PRIu64
+                              " of the pool (workers.min, prices.worker_hour), found %g",
+                              worker_hour * (double)least, least, section->money_hour);
+    if (payable < (double)section->max)
+        section->max = (uint64_t)payable;
+    return WEIR_OK;
+}
+
+static enum weir_status read_bounds(const struct weir_yaml_node *node, double worker_hour,
                                     struct orchestrator_workers *workers, struct weir_error *err)
 {
     struct workers_section section = {0};
@@ -55,13 +87,15 @@ static enum weir_status read_bounds(const struct weir_yaml_node *node,
                               "all), found %lu",
                               ORCHESTRATOR_WORKERS_MAX - section.max, section.max,
                               ORCHESTRATOR_WORKERS_MAX, section.host);
-    *workers = (struct orchestrator_workers){.min = (uint32_t)section.min,
-                                             .max = (uint32_t)section.max,
-                                             .host_max = (uint32_t)section.host};
-    return WEIR_OK;
+    status = bound_by_money(node, worker_hour, &section, err);
+    if (status == WEIR_OK)
+        *workers = (struct orchestrator_workers){.min = (uint32_t)section.min,
+                                                 .max = (uint32_t)section.max,
+                                                 .host_max = (uint32_t)section.host};
+    return status;
 }
 
-enum weir_status orchestrator_workers_read(const struct weir_yaml_node *node,
+enum weir_status orchestrator_workers_read(const struct weir_yaml_node *node, double worker_hour,
                                            struct orchestrator_workers *ret_workers,
                                            struct weir_error *err)
 {
@@ -69,7 +103,7 @@ enum weir_status orchestrator_workers_read(const struct weir_yaml_node *node,
         *ret_workers = (struct orchestrator_workers){.min = WORKERS, .max = WORKERS};
         return WEIR_OK;
     }
-    return weir_yaml_is_mapping(node) ? read_bounds(node, ret_workers, err)
+    return weir_yaml_is_mapping(node) ? read_bounds(node, worker_hour, ret_workers, err)
                                       : read_number(node, ret_workers, err);
 }
 

@@ -13,8 +13,9 @@ struct orchestrator_workers {
     uint32_t host_max; /* beside the trainers; 0: none */
 };
 
-/* `node` NULL or null: the default. INVALID with file:line:column. */
-enum weir_status orchestrator_workers_read(const struct weir_yaml_node *node,
+/* `node` NULL or null: the default. `worker_hour`: price of a worker of the pool; 0: none is given. INVALID with
+ * file:line:column. */
+enum weir_status orchestrator_workers_read(const struct weir_yaml_node *node, double worker_hour,
                                            struct orchestrator_workers *ret_workers,
                                            struct weir_error *err) WEIR_MUST_USE;
 /* Appends the reference of its keys. */

@@ -75,8 +75,7 @@ enum weir_status preprocess_scaling_order(struct scaling *scaling,
     if (status != WEIR_OK)
         return status;
     scaling->is_ordered = true;
-    scaling->bounds = (struct division_bounds){
-        .min = order->min, .max = order->max, .worker_hour = order->worker_hour};
+    scaling->bounds = (struct division_bounds){.min = order->min, .max = order->max};
     scaling->prices.trainer_hour = order->trainer_hour;
     scaling->prices.worker_hour[SCALE_POOL] = order->worker_hour;
     scaling->prices.worker_hour[SCALE_HOST] = order->host_hour;

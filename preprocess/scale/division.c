@@ -145,10 +145,6 @@ static void share_out(const struct pipeline *pipeline, const struct part *whole,
 static struct division_bounds bounds_of(const struct division_bounds *bounds)
 {
     struct division_bounds within = *bounds;
-    if (bounds->money_hour > 0 && bounds->worker_hour > 0) {
-        double payable = floor(bounds->money_hour / bounds->worker_hour * (1 + 1e-9));
-        within.max = payable < (double)within.max ? (uint32_t)payable : within.max;
-    }
     within.min = within.min < within.max ? within.min : within.max;
     return within;
 }

@@ -8,8 +8,7 @@
  *      the others (Bertsekas & Gallager, Data Networks, 1992, 6.5.2).
  *   4  A job of which nothing is measured has one worker before anybody shares, however long the line.
  *   5  The pool grows at once, and shrinks at once as far as jobs in use ask for less. The part of a job that was
- *      closed stays for a while, because the next run of a pipeline often comes soon.
- *   6  A bound of money stands above the minimum of the pool. */
+ *      closed stays for a while, because the next run of a pipeline often comes soon. */
 #ifndef WEIR_PREPROCESS_SCALE_DIVISION_H
 #define WEIR_PREPROCESS_SCALE_DIVISION_H
 
@@ -18,9 +17,7 @@
 enum { DIVISION_LINGER_MS = 60000 };
 
 struct division_bounds {
-    uint32_t min, max;  /* workers of the pool */
-    double worker_hour; /* price of a worker; 0: none is given */
-    double money_hour;  /* spent on workers at most; 0: as much as it takes */
+    uint32_t min, max; /* workers of the pool */
 };
 
 struct division_job {

@@ -217,6 +217,9 @@ def test_mistakes_in_the_system_file_are_told_by_line():
         ("workers: {min: 3}", ":1:10: workers: the key 'max' is missing"),
         ("workers: {max: 150, host: 51}", ":1:27: workers.host: expected at most 50 beside a pool of 150 (200 in all), found 51"),
         ("workers: {max: 4, most: 3}", ":1:19: workers.most: unknown key"),
+        ("workers: {max: 4, money_hour: 1}", ":1:31: workers.money_hour: expected prices.worker_hour as well, the price of a worker"),
+        ("workers: {min: 3, max: 4, money_hour: 1}\nprices: {worker_hour: 0.5}",
+         ":1:39: workers.money_hour: expected at least 1.5, the price of 3 of the pool (workers.min, prices.worker_hour), found 1"),
         ("prices: {worker_hour: -1}", ":1:23: prices.worker_hour: expected a number >= 0"),
     ):
         lab.system.write_text(text + "\n")

@@ -154,6 +154,31 @@ static void batches_over_tcp_stay_on_the_host(void **state)
     temp_dir_remove(&dir);
 }
 
+static void no_more_workers_are_there_than_the_money_pays_for(void **state)
+{
+    static const struct {
+        const char *yaml;
+        uint32_t max;
+    } CASES[] = {
+        {"workers: {max: 8}\n", 8},
+        {"workers: {max: 8, money_hour: 1.2}\nprices: {worker_hour: 0.4}\n", 3},
+        {"workers: {max: 2, money_hour: 1.2}\nprices: {worker_hour: 0.4}\n", 2},
+    };
+    struct temp_dir dir;
+    (void)state;
+    temp_dir_make(&dir);
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        struct orchestrator_system system;
+        struct weir_error err = {0};
+        const char *path = temp_path(&dir, "s.yaml");
+        assert_int_equal(weir_file_write_atomic(path, weir_bytes_of(CASES[i].yaml), &err), WEIR_OK);
+        assert_int_equal(orchestrator_system_load(path, &system, &err), WEIR_OK);
+        assert_int_equal(system.workers.max, CASES[i].max);
+        orchestrator_system_fini(&system);
+    }
+    temp_dir_remove(&dir);
+}
+
 static void a_connection_to_postgres_that_cannot_be_understood_is_not_quoted(void **state)
 {
     static const char *const WRONG[] = {"host=/tmp password=sesame two", "password='sesame",
@@ -296,6 +321,7 @@ int main(void)
         cmocka_unit_test(a_section_is_told_on_one_line_that_is_not_long),
         cmocka_unit_test(the_shipped_system_file_is_the_default),
         cmocka_unit_test(batches_over_tcp_stay_on_the_host),
+        cmocka_unit_test(no_more_workers_are_there_than_the_money_pays_for),
         cmocka_unit_test(a_connection_to_postgres_that_cannot_be_understood_is_not_quoted),
         cmocka_unit_test(mistakes_name_their_place),
         cmocka_unit_test(a_use_that_cannot_be_is_refused_by_line),

@@ -125,16 +125,6 @@ static void a_job_in_use_that_asks_for_less_has_less_at_once(void **state)
     assert_int_equal(preprocess_division_divide(&division, &WIDE, &job, 1, 1), 4);
 }
 
-static void no_more_is_spent_than_may_be(void **state)
-{
-    (void)state;
-    struct division division = {0};
-    struct division_bounds bounds = {.min = 5, .max = 8, .worker_hour = 0.4, .money_hour = 1.2};
-    struct division_job job = asking(1, 1, 6);
-    assert_int_equal(preprocess_division_divide(&division, &bounds, &job, 1, 0), 3);
-    expect_near(job.given, 3);
-}
-
 static void a_settled_job_asks_for_its_need_and_one_that_tries_for_its_size(void **state)
 {
     (void)state;
@@ -244,7 +234,6 @@ int main(void)
         cmocka_unit_test(an_idle_pool_shrinks_to_its_minimum_after_a_while),
         cmocka_unit_test(the_next_run_finds_the_workers_of_the_last_one),
         cmocka_unit_test(a_job_in_use_that_asks_for_less_has_less_at_once),
-        cmocka_unit_test(no_more_is_spent_than_may_be),
         cmocka_unit_test(a_settled_job_asks_for_its_need_and_one_that_tries_for_its_size),
         cmocka_unit_test(parts_are_fair_and_within_bounds_whatever_is_asked_for),
     };
