@@ -12,6 +12,8 @@
 static void case_database(const struct fixture *fixture)
 {
     struct small small = {0};
+    /* The others get copies: tests/support/clusters.py. */
+    expect(unsetenv("WEIR_POSTGRES_BIN") == 0);
     start_small(&small, fixture);
     expect(geteuid() != 0 || small.datadir->cluster_drops);
     query(&small, "CREATE TABLE kept AS SELECT 42 AS value", NULL);
@@ -291,6 +293,7 @@ static enum weir_status start_whole(struct whole *whole, struct weir_loop *loop,
         .data_dir = fixture->data_dir,
         .bin_dir = bin_dir,
         .postgres = postgres,
+        .postgres_bin_dir = getenv("WEIR_POSTGRES_BIN"),
     };
     return start_whole_with(whole, loop, &options);
 }

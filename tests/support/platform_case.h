@@ -37,7 +37,9 @@ struct fixture {
 static inline int setup(void **state)
 {
     struct fixture *fixture = weir_calloc(1, sizeof(*fixture));
-    (void)snprintf(fixture->directory, sizeof(fixture->directory), "/tmp/weir-platform-XXXXXX");
+    const char *root = getenv("TMPDIR");
+    (void)snprintf(fixture->directory, sizeof(fixture->directory), "%s/weir-platform-XXXXXX",
+                   root != NULL ? root : "/tmp");
     assert_non_null(mkdtemp(fixture->directory));
     assert_int_equal(chmod(fixture->directory, 0755), 0);
     (void)snprintf(fixture->data_dir, sizeof(fixture->data_dir), "%s/data", fixture->directory);

@@ -65,6 +65,7 @@ static inline void start_small(struct small *small, const struct fixture *fixtur
     WEIR_AUTO_FREE char *log_path = orchestrator_datadir_file(small->datadir, "log/postgres.log");
     small->supervisor = orchestrator_supervisor_new(small->loop, log_dir);
     const struct orchestrator_postgres_options options = {
+        .bin_dir = getenv("WEIR_POSTGRES_BIN"),
         .cluster = small->datadir->cluster,
         .socket_dir = small->datadir->cluster_socket_dir,
         .log_path = log_path,

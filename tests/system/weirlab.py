@@ -21,6 +21,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
 
 import child  # noqa: E402
+import clusters  # noqa: E402
 
 SKIPPED = 77  # ctest counts it as skipped
 DEADLINE_S = 300
@@ -28,29 +29,6 @@ DEADLINE_S = 300
 
 def binaries():
     return Path(os.environ["WEIR_BIN_DIR"])
-
-
-def copy_clusters():
-    """Data directories get copies of one new cluster with all schemas: making each costs more than what is done in it."""
-    installed = max(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: float(path.parts[-3]), default=None)
-    if installed is None or "WEIR_POSTGRES_BIN" in os.environ:
-        return
-    programs = binaries().parent / "tests/bin"
-    schemas = (programs / "migrations").read_text().strip()
-    folder = Path(tempfile.gettempdir()) / f"weir-test-initdb-{installed.parts[-3]}-{os.geteuid()}-{schemas}"
-    if not folder.exists():
-        fresh = Path(tempfile.mkdtemp(prefix=f"{folder.name}-", dir=folder.parent))
-        shutil.copy(Path(__file__).resolve().parent.parent / "support" / "initdb", fresh)
-        (fresh / "real-initdb").symlink_to(installed)
-        (fresh / "postgres").symlink_to(installed.with_name("postgres"))
-        shutil.copy(programs / "migrate", fresh)  # the tree may be closed to the user that Postgres runs as
-        (fresh / "clusters").mkdir()
-        os.chmod(fresh / "clusters", 0o1777)  # Postgres may run as another user
-        everyone_may_enter(fresh)
-        with contextlib.suppress(OSError):  # another test was faster
-            fresh.rename(folder)
-    assert folder.stat().st_uid == os.geteuid(), f"{folder} is somebody else's"
-    os.environ["WEIR_POSTGRES_BIN"] = str(folder)
 
 
 def make_clusters():
@@ -125,7 +103,7 @@ def everyone_may_write(path):
         os.chmod(folder, 0o777)
 
 
-copy_clusters()
+clusters.copy(binaries().parent / "tests/bin")
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell has its background ignore, and so all that starts there
 
 
