@@ -26,7 +26,7 @@ static void migrate(const char *conninfo, const char *schema,
     exit(EXIT_FAILURE);
 }
 
-/* As autovacuum would, once in every copy: what each server that finds it undone does with every row that it looks at. */
+/* Servers that find it undone do it with every row that they look at, in every copy. */
 static void freeze_catalogs(const char *conninfo)
 {
     PGconn *conn = PQconnectdb(conninfo);

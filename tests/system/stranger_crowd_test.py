@@ -130,7 +130,7 @@ def local(run):
 def main():
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    lab = Lab(samples=1000, every=250, epochs=20)
+    lab = Lab(samples=1000, every=250, epochs=5)
     system = lab.folder / "system.yaml"
     system.write_text(SYSTEM)
     expected, before = undisturbed(lab, system)
