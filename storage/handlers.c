@@ -3,6 +3,7 @@
 #include "core/base/clock.h"
 #include "storage/erasure/erasure_steps.h"
 #include "storage/feed/feed.h"
+#include "storage/reading/grants.h"
 #include "storage/reading/tenancy.h"
 #include "storage/storage.h"
 
@@ -49,6 +50,17 @@ static enum weir_status locate_chunks(struct storage *storage, const struct weir
                              : status;
 }
 
+static enum weir_status grant(struct storage *storage, const struct weir_request *request,
+                              struct msg_granted *answer, struct weir_error *err)
+{
+    const struct msg_grant *asked = request->message;
+    enum weir_status status =
+        storage_tenancy_check(storage->store.catalog, weir_rpc_sender(request), &asked->ids, err);
+
+    return status == WEIR_OK ? storage_grant(&storage->serving, asked, request->arena, answer, err)
+                             : status;
+}
+
 static enum weir_status lend(struct storage *storage, struct weir_request *request,
                              struct msg_rows_lent *answer, struct weir_error *err)
 {
@@ -76,6 +88,8 @@ ANSWERED(columns_read, columns_is, storage_columns_read(STORE, asked, arena, ans
 ANSWERED(list, list_is, storage_list(STORE, asked, arena, answer, frames, err))
 ANSWERED(locate, located, locate(owner, weir_request, answer, err))
 ANSWERED(locate_chunks, located_chunks, locate_chunks(owner, weir_request, answer, frames, err))
+ANSWERED(grant, granted, grant(owner, weir_request, answer, err))
+ANSWERED(authority, authority_is, storage_authority(&owner->serving, asked, answer, err))
 
 ANSWERED(erase_request, erase_is, storage_erase_describe(ERASER, asked, arena, answer, err))
 ANSWERED(erase_progress_request, erase_progress,
@@ -291,6 +305,8 @@ const struct weir_rpc_handler STORAGE_HANDLERS[] = {
     WEIR_ON(locate, on_locate),
     WEIR_ON(locate_chunks, on_locate_chunks),
     WEIR_ON(read, on_read),
+    WEIR_ON(grant, on_grant),
+    WEIR_ON(authority, on_authority),
     WEIR_ON(list, on_list),
     WEIR_ON(hold, on_hold),
     WEIR_ON(hold_end, on_hold_end),

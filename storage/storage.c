@@ -244,6 +244,7 @@ static void open_rooms(struct storage *storage, struct weir_rpc_server *server)
     storage->serving = (struct serving){.store = store,
                                         .from = &storage->from,
                                         .sums = storage->sums,
+                                        .mirrors = storage->mirrors,
                                         .leases = storage->leases,
                                         .borrowed = weir_borrowed_new(store->loop),
                                         .host = weir_host_id()};

@@ -35,6 +35,10 @@ static const struct cfg_key KEYS[] = {
     CFG_TEXT(struct weir_credentials, ca,
              .doc = "absolute path of certificates (PEM) of the authorities that vouch for these "
                     "hosts; by default those of the system"),
+    CFG_BOOL(struct weir_credentials, grants, .fallback = "true",
+             .doc = "workers on other hosts read these buckets themselves, by requests that are "
+                    "signed for them one by one and end after two seconds; false: storage "
+                    "reads for them"),
     CFG_END,
 };
 

@@ -20,6 +20,7 @@ struct weir_credentials {
     const char *file;           /* of two lines, id and secret, or three with a token; NULL: */
     const char *key_id_env, *secret_env, *token_env; /* names of environment variables */
     const char *ca; /* file of the authorities that vouch for these hosts; NULL: the system's */
+    bool grants;    /* readers elsewhere are handed signed requests in place of bytes */
 };
 
 /* Those of the user, as where there is no system file, for who has been handed none on. */

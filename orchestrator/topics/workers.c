@@ -17,7 +17,8 @@ static bool is_whole(const struct msg_workers_are *pool)
         pool->leases.count == workers && pool->cpu_ns.count == workers &&
         pool->bytes_sent.count == workers && pool->bytes_read.count == workers &&
         pool->queued.count == workers && pool->mismatches.count == workers &&
-        pool->unreached.count == workers && pool->operator_workers.count == rows &&
+        pool->unreached.count == workers && pool->granted.count == workers &&
+        pool->refused.count == workers && pool->operator_workers.count == rows &&
         pool->operator_jobs.count == rows && pool->operator_ns.count == rows &&
         pool->operator_bytes.count == rows && pool->operator_taken.count == rows &&
         pool->stalled.count == jobs && pool->stages.count == jobs && pool->read_ns.count == jobs &&
@@ -50,6 +51,7 @@ static json_t *worker_json(const struct msg_workers_are *pool, size_t i)
         JSON_DOUBLE("cpu_seconds", seconds(pool->cpu_ns.at[i])), JSON_NUMBER("bytes_read", read),
         JSON_NUMBER("bytes_sent", sent), JSON_NEW("inflation", inflation_json(read, sent)),
         JSON_NUMBER("mismatches", pool->mismatches.at[i]),
+        JSON_NUMBER("granted", pool->granted.at[i]), JSON_NUMBER("refused", pool->refused.at[i]),
         JSON_NEW("unreached", json_boolean(pool->unreached.at[i] != 0)),
         JSON_NEW("operators", json_array()));
 }

@@ -277,6 +277,17 @@ static void lease_jobs(struct dispatcher *dispatcher, const struct dispatcher_vi
     dispatcher->rotation++;
 }
 
+/* Notes what the worker says of itself. */
+static void note_state(const struct msg_worker_beat *beat, struct pool_worker *worker)
+{
+    worker->leases = (uint32_t)beat->jobs.count;
+    worker->wiped = beat->wiped;
+    worker->mismatches = beat->mismatches;
+    worker->granted = beat->granted;
+    worker->refused = beat->refused;
+    worker->place = weir_str_equal(beat->place, "host") ? SCALE_HOST : SCALE_POOL;
+}
+
 /* ---- messages ---- */
 
 void preprocess_dispatcher_on_worker_beat(void *state, struct weir_request *request)
@@ -304,10 +315,7 @@ void preprocess_dispatcher_on_worker_beat(void *state, struct weir_request *requ
     orders->count = orders->planned = 0;
     if (slot >= 0) {
         struct pool_worker *worker = &pool->worker[slot];
-        worker->leases = (uint32_t)beat->jobs.count;
-        worker->wiped = beat->wiped;
-        worker->mismatches = beat->mismatches;
-        worker->place = weir_str_equal(beat->place, "host") ? SCALE_HOST : SCALE_POOL;
+        note_state(beat, worker);
         worker->drains = preprocess_scaling_drains(&dispatcher->scaling, worker->name);
         visit.drains = worker->drains;
         worker->route = request->route;

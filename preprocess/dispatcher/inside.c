@@ -31,6 +31,7 @@ static void describe_workers(const struct pool_worker *const *workers, size_t co
     uint32_t *queued = weir_arena_alloc(arena, room);
     uint64_t *mismatches = weir_arena_alloc(arena, room);
     uint32_t *unreached = weir_arena_alloc(arena, room);
+    uint64_t *granted = weir_arena_alloc(arena, room), *refused = weir_arena_alloc(arena, room);
     for (size_t i = 0; i < count; i++) {
         names[i] = workers[i]->name;
         leases[i] = workers[i]->leases;
@@ -39,6 +40,8 @@ static void describe_workers(const struct pool_worker *const *workers, size_t co
         read[i] = workers[i]->bytes_read;
         queued[i] = workers[i]->queued;
         mismatches[i] = workers[i]->mismatches;
+        granted[i] = workers[i]->granted;
+        refused[i] = workers[i]->refused;
         unreached[i] = preprocess_pool_is_unreached(workers[i], now_ms);
     }
     answer->workers = (struct weir_strs){names, count};
@@ -49,6 +52,8 @@ static void describe_workers(const struct pool_worker *const *workers, size_t co
     answer->queued = (struct weir_u32s){queued, count};
     answer->mismatches = (struct weir_u64s){mismatches, count};
     answer->unreached = (struct weir_u32s){unreached, count};
+    answer->granted = (struct weir_u64s){granted, count};
+    answer->refused = (struct weir_u64s){refused, count};
 }
 
 /* ---- operators ---- */

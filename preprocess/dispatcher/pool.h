@@ -46,10 +46,10 @@ struct pool_worker {
     uint32_t queued;     /* finished batches that wait for credit */
     int64_t socket_ns;   /* as it said, of this session … */
     uint64_t socket_bytes, lent_bytes;
-    int64_t unreached_ms;    /* when a consumer last said that it cannot reach it; 0: never */
-    uint64_t mismatches;     /* as it said, of this session */
-    uint64_t wiped;          /* newest `wipe` that it has obeyed */
-    struct weir_route route; /* of its newest beat */
+    int64_t unreached_ms; /* when a consumer last said that it cannot reach it; 0: never */
+    uint64_t mismatches, granted, refused; /* as it said, of this session */
+    uint64_t wiped;                        /* newest `wipe` that it has obeyed */
+    struct weir_route route;               /* of its newest beat */
 };
 
 /* Zeroed is empty. */

@@ -279,6 +279,8 @@ void preprocess_worker_beat(struct worker *worker)
         .mismatches =
             preprocess_files_mismatches(preprocess_batch_maker_files(worker->batch_maker)),
         .keys = weir_rpc_keyring(worker->server)->number,
+        .granted = preprocess_objects_tally(worker->objects).come,
+        .refused = preprocess_objects_tally(worker->objects).refused,
     };
     add_leases(worker, arena, &fits, &beat);
     add_costs(worker, arena, &beat);

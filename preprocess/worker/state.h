@@ -12,6 +12,7 @@
 #include "preprocess/worker/layouts.h"
 #include "preprocess/worker/link.h"
 #include "preprocess/worker/located.h"
+#include "preprocess/worker/objects.h"
 #include "preprocess/worker/record_sums.h"
 #include "preprocess/worker/sets.h"
 #include "preprocess/worker/window.h"
@@ -28,6 +29,7 @@ enum {
     WORKER_SET_MS = 2000,     /* before a job is looked at again whose set is on its way */
     WORKER_JOBS_MAX = 64,
     WORKER_JOB_IDLE_MS = 60000, /* a job without leases is closed after this time */
+    WORKER_AUTHORITY_TEXT = 65,
     WORKER_LENT_BYTES = 8 << 20,
     WORKER_PUBLISHED_BYTES_MIN = 1
                                  << 20, /* of a batch: a smaller one is copied for each consumer */
@@ -83,7 +85,7 @@ struct worker_loans {
 /* State of a lease slot of the flow. */
 struct worker_task {
     uint64_t fence;     /* of the lease it belongs to */
-    bool is_requesting; /* locate_chunks, locate or read is open */
+    bool is_requesting; /* locate_chunks, locate, grant or read is open, or objects are read */
     int64_t retry_ms;   /* not asked before */
     unsigned waits;     /* requests in a row that were not answered in time */
     int64_t read_ns;    /* when storage was asked to read */
@@ -92,7 +94,9 @@ struct worker_task {
     bool is_placed; /* locations of whole chunks are filled in, and valid */
     size_t summed;  /* samples, from the first, whose sums are known where they are needed */
     struct fetched fetched;
-    struct chain_partial partial; /* of a lease that asks for a partial fit */
+    struct objects_read *objects;          /* that it reads by grants now; NULL: none */
+    char authority[WORKER_AUTHORITY_TEXT]; /* hash of the certificates that it has asked for */
+    struct chain_partial partial;          /* of a lease that asks for a partial fit */
     struct worker *worker;
 };
 
@@ -122,6 +126,7 @@ struct worker {
     struct layouts *layouts;
     struct record_sums sums;           /* of samples in files of another host */
     struct link link;                  /* to storage */
+    struct objects *objects;           /* of stores; NULL: storage reads them, on this host */
     struct sets *sets;                 /* NULL: the worker sees those of the platform */
     struct weir_segment *lent;         /* memory that storage reads into … */
     const struct worker_task *lent_to; /* … for this task, until it answers; NULL: for none */

@@ -13,11 +13,20 @@ enum {
     LOOKS_MAX = 16, /* files of a lease that are looked at */
 };
 
-static void forget(struct worker *worker, const struct worker_task *task)
+static void end_objects(struct worker_task *task)
+{
+    preprocess_objects_end(task->objects);
+    task->objects = NULL;
+}
+
+/* Nothing of what it waits for is taken in. */
+static void forget(struct worker *worker, struct worker_task *task)
 {
     weir_rpc_forget(worker->storage, task);
     if (worker->lent_to == task)
         worker->lent_to = NULL;
+    end_objects(task);
+    task->is_requesting = false;
 }
 
 static void reset(struct worker *worker, struct worker_task *task)
@@ -96,7 +105,9 @@ static void leave_to_storage(struct worker_task *task)
         if (is_elsewhere && looks++ < LOOKS_MAX)
             is_seen = preprocess_files_check(files, about);
         bool is_read_here = !is_elsewhere || (is_seen && preprocess_files_trusts(files, about));
-        if (*about->path == '\0' || !is_read_here)
+        if (*about->path == '\0' && preprocess_files_is_elsewhere(files, about))
+            preprocess_fetched_add_object(&task->fetched, i);
+        else if (*about->path == '\0' || !is_read_here)
             preprocess_fetched_add_file(&task->fetched, i);
     }
 }
@@ -297,6 +308,102 @@ static void on_sums(void *owner, const struct weir_reply *reply, const struct we
     answered(task, status, err != NULL ? err : &reason);
 }
 
+/* ---- objects ---- */
+
+/* Takes in what has come; storage reads the rest. */
+static void on_objects(void *owner)
+{
+    struct worker_task *task = owner;
+    size_t count;
+    const struct object_part *parts = preprocess_objects_parts(task->objects, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (parts[i].is_there)
+            preprocess_fetched_put(&task->fetched, parts[i].sample, parts[i].bytes);
+    }
+    end_objects(task);
+    charge_read(task);
+    answered(task, WEIR_OK, NULL);
+}
+
+static void on_authority(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct worker_task *task = owner;
+    struct weir_error reason = {0};
+    enum weir_status status = WEIR_INVALID;
+    if (reply != NULL) {
+        const struct msg_authority_is *answer = reply->message;
+        status =
+            preprocess_objects_learn(task->worker->objects, task->authority, answer->pem, &reason);
+    }
+    if (status != WEIR_OK)
+        preprocess_fetched_end_grants(&task->fetched);
+    answered(task, WEIR_OK, err);
+}
+
+/* Asks for certificates that are not known; grants are asked for again then, since these end meanwhile. False: all are
+ * known. */
+static bool request_authority(struct worker_task *task, const struct msg_granted *answer)
+{
+    struct worker *worker = task->worker;
+    const char *lacking = preprocess_objects_lack(worker->objects, answer);
+    if (lacking == NULL)
+        return false;
+    snprintf(task->authority, sizeof(task->authority), "%s", lacking);
+    weir_rpc_call(worker->storage, MSG_authority, &(struct msg_authority){.hash = task->authority},
+                  patience_ms(task), on_authority, task);
+    return true;
+}
+
+static enum weir_status take_grants(struct worker_task *task, const struct msg_granted *answer,
+                                    struct weir_error *err)
+{
+    struct worker *worker = task->worker;
+    WEIR_AUTO_FREE uint32_t *samples = weir_calloc(FETCH_IDS_MAX, sizeof(*samples));
+    if (answer->epoch < worker->flow.erasure_epoch)
+        return weir_fail(err, WEIR_STALE, "granted: of epoch %lu, expected %lu at least",
+                         answer->epoch, worker->flow.erasure_epoch);
+    enum weir_status status = preprocess_fetched_note_grants(&task->fetched, answer, samples, err);
+    if (status == WEIR_OK)
+        status = preprocess_objects_read(
+            worker->objects,
+            &(struct objects_job){
+                .answer = answer, .samples = samples, .done = on_objects, .owner = task},
+            &task->objects, err);
+    return status;
+}
+
+static void on_granted(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct worker_task *task = owner;
+    struct weir_error reason = {0};
+    enum weir_status status = WEIR_OK;
+    if (reply != NULL && request_authority(task, reply->message))
+        return;
+    if (reply != NULL)
+        status = take_grants(task, reply->message, &reason);
+    if (task->objects != NULL)
+        return;
+    charge_read(task);
+    if (reply == NULL) /* storage reads them, then */
+        preprocess_fetched_end_grants(&task->fetched);
+    answered(task, status, err != NULL ? err : &reason);
+}
+
+/* Asks for grants of objects that are worth a request of their own; false: there are none. */
+static bool request_grants(struct worker_task *task, uint64_t ids[FETCH_IDS_MAX])
+{
+    struct worker *worker = task->worker;
+    size_t count = preprocess_objects_use_grants(worker->objects)
+                       ? preprocess_fetched_grantable(&task->fetched, ids)
+                       : 0;
+    if (count > 0)
+        weir_rpc_call(worker->storage, MSG_grant, &(struct msg_grant){.ids = {ids, count}},
+                      patience_ms(task), on_granted, task);
+    return count > 0;
+}
+
+/* ---- requests ---- */
+
 /* One task at a time has the memory, where storage can reach it; others are answered with frames. */
 static struct weir_bytes lend(struct worker *worker, const struct worker_task *task)
 {
@@ -341,6 +448,8 @@ static bool request_storage(struct worker *worker, struct worker_task *task)
                       on_sums, task);
         return true;
     }
+    if (request_grants(task, ids))
+        return true;
     count = preprocess_fetched_wanted(&task->fetched, ids);
     if (count > 0)
         weir_rpc_call(worker->storage, MSG_read,
@@ -412,6 +521,8 @@ void preprocess_worker_locate_again(struct worker *worker, struct worker_task *t
         weir_loop_now_ms(worker->loop) + ((int64_t)LOCATE_PAUSE_MS << task->located.tries);
     preprocess_located_again(&task->located);
     task->summed = 0;
+    if (task->objects != NULL)
+        forget(worker, task);
     preprocess_record_sums_fini(&worker->sums);
     preprocess_layouts_clear(worker->layouts);
     preprocess_fetched_fini(&task->fetched);
@@ -425,7 +536,6 @@ void preprocess_worker_tasks_drop_fetched(struct worker *worker)
         bool is_reading = task->is_requesting && task->fetched.known < task->fetched.count;
         if (is_reading)
             forget(worker, task);
-        task->is_requesting = task->is_requesting && !is_reading;
         preprocess_fetched_drop(&task->fetched);
     }
 }
@@ -483,6 +593,7 @@ void preprocess_worker_tasks_wipe(struct worker *worker)
 void preprocess_worker_tasks_close(struct worker *worker)
 {
     for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
+        end_objects(&worker->tasks[i]);
         preprocess_located_fini(&worker->tasks[i].located);
         preprocess_fetched_fini(&worker->tasks[i].fetched);
         preprocess_chain_partial_fini(&worker->tasks[i].partial);

@@ -18,6 +18,7 @@ static void release_buffers(struct worker *worker)
     weir_borrowed_clear(worker->borrowed);
     preprocess_layouts_clear(worker->layouts);
     preprocess_record_sums_fini(&worker->sums);
+    preprocess_objects_wipe(worker->objects);
     preprocess_worker_jobs_close(worker); /* operators keep the rows of their last batch */
     preprocess_batch_maker_wipe(worker->batch_maker);
     preprocess_kept_wipe(worker->kept);

@@ -117,6 +117,15 @@ static enum weir_status open_sets(struct worker *worker, const struct weir_servi
     return status;
 }
 
+/* Opens ways of its own, for a worker elsewhere, to objects and sets. */
+static enum weir_status open_elsewhere(struct worker *worker,
+                                       const struct weir_service_options *options,
+                                       struct weir_error *err)
+{
+    worker->objects = preprocess_objects_new(worker->loop);
+    return open_sets(worker, options, err);
+}
+
 static enum weir_status connect_peers(struct worker *worker,
                                       const struct weir_service_options *options,
                                       struct weir_error *err)
@@ -127,7 +136,7 @@ static enum weir_status connect_peers(struct worker *worker,
         status = weir_service_connect(options, "storage", worker->loop, STORAGE_HINTS, worker,
                                       &worker->storage, err);
     if (status == WEIR_OK && options->key != NULL)
-        status = open_sets(worker, options, err);
+        status = open_elsewhere(worker, options, err);
     if (options->key != NULL)
         weir_programs_hand_on(NULL); /* nobody has said what may be run here */
     if (status == WEIR_OK)
@@ -295,6 +304,7 @@ void preprocess_worker_close(void *state)
     weir_published_pool_clear(&worker->published);
     preprocess_flow_fini(&worker->flow);
     preprocess_worker_tasks_close(worker);
+    preprocess_objects_free(worker->objects);
     preprocess_layouts_free(worker->layouts);
     preprocess_worker_jobs_close(worker);
     preprocess_batch_maker_free(worker->batch_maker);

@@ -12,7 +12,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-enum { CONNECT_MS = 5000, STILL_S = 20 };
+enum { CONNECT_MS = 5000, STILL_S = 20, SUCCESS = 200, REDIRECTION = 300, NS_PER_US = 1000 };
 
 struct s3_call {
     struct s3_transport *transport;
@@ -21,6 +21,7 @@ struct s3_call {
     struct s3_sending sending;
     struct s3_upload upload; /* a copy of sending.upload, if there is one */
     uint64_t sent;
+    int64_t sent_us; /* monotonic, of this try */
     struct weir_buf body;
     bool is_over; /* the answer has more than bytes_max */
     int tried;
@@ -180,6 +181,7 @@ static void leave(struct s3_call *call)
     call->is_over = false;
     call->sent = 0;
     weir_buf_clear(&call->body);
+    call->sent_us = weir_now_ns() / NS_PER_US;
     set_options(call);
     weir_transfers_add(storage_s3_transport_transfers(call->transport), &call->transfer);
 }
@@ -188,10 +190,7 @@ static void leave(struct s3_call *call)
 
 static struct identity *identity_of(const struct s3_call *call)
 {
-    const struct s3_signer *signer = call->sending.request.signer;
-
-    return storage_identities_find(storage_s3_transport_identities(call->transport),
-                                   signer->profile);
+    return storage_s3_transport_identity(call->transport, call->sending.request.signer);
 }
 
 static void leave_with(struct s3_call *call, const struct s3_credentials *keys)
@@ -227,8 +226,7 @@ static void begin_try(void *owner)
         leave(call);
         return;
     }
-    keys = signer->is_found ? storage_identity_now(identity_of(call), weir_now_wall_us())
-                            : &signer->keys;
+    keys = storage_s3_transport_keys(call->transport, signer);
     if (keys != NULL)
         leave_with(call, keys);
     else
@@ -284,6 +282,18 @@ static void end_unanswered(struct s3_call *call, int result)
     end_try(call, NULL, &err);
 }
 
+/* Only what the store itself has done is dated by its clock. */
+static void hear_clock(struct s3_call *call, const struct s3_answer *answer)
+{
+    struct s3_signer *signer = call->sending.request.signer;
+    bool is_done = answer->code >= SUCCESS && answer->code < REDIRECTION;
+    time_t date = is_done && signer != NULL ? curl_getdate(answer->date, NULL) : -1;
+
+    if (date != -1)
+        storage_s3_clock_hear(&signer->clock, (int64_t)date, call->sent_us,
+                              weir_now_ns() / NS_PER_US);
+}
+
 static void on_over(void *owner, int result)
 {
     struct s3_call *call = owner;
@@ -298,6 +308,7 @@ static void on_over(void *owner, int result)
     keep_headers(call, arena, &answer);
     answer.body = weir_buf_view(&body);
     call->body = (struct weir_buf){0};
+    hear_clock(call, &answer);
     forget(call); /* the owner may send again at once */
     if (result == CURLE_OK)
         end_try(call, &answer, NULL);

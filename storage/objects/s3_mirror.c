@@ -305,6 +305,18 @@ const struct s3_remote *storage_mirror_remote(struct mirrors *mirrors,
     return mirror->remote.base != NULL ? &mirror->remote : NULL;
 }
 
+const struct s3_authority *storage_mirrors_authority(const struct mirrors *mirrors,
+                                                     const char *hash)
+{
+    for (size_t i = 0; i < mirrors->count; i++) {
+        const struct s3_signer *signer = mirrors->at[i]->remote.signer;
+
+        if (signer != NULL && *hash && strcmp(signer->authority.hash, hash) == 0)
+            return &signer->authority;
+    }
+    return NULL;
+}
+
 bool storage_mirror_rewrites(struct mirrors *mirrors, const struct dataset *dataset,
                              const char *path)
 {

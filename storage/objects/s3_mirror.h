@@ -32,6 +32,9 @@ void storage_mirror_hurry(struct mirrors *mirrors, const struct dataset *dataset
 /* The remote of its bucket; NULL when it cannot be asked, which the trouble says. */
 const struct s3_remote *storage_mirror_remote(struct mirrors *mirrors,
                                               const struct dataset *dataset);
+/* The certificates that vouch for one of the stores, by their hash (s3_authority.h); NULL: for none. */
+const struct s3_authority *storage_mirrors_authority(const struct mirrors *mirrors,
+                                                     const char *hash);
 /* True when an erasure has yet to rewrite the object of this path. */
 bool storage_mirror_rewrites(struct mirrors *mirrors, const struct dataset *dataset,
                              const char *path);

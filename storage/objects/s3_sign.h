@@ -1,6 +1,6 @@
-/* Signature version 4 of S3 requests, as AWS publishes it, in a header ("Authenticating Requests: Using the Authorization
- * Header", Amazon S3 API Reference) or in the query ("Using Query Parameters"): then whoever has the URL may send the
- * request, as it was signed and until its second. Pure: the time is handed in. */
+/* Signature version 4 of S3 requests, as AWS publishes it, in a header ("Authenticating Requests: Using the
+ * Authorization Header", Amazon S3 API Reference) or in the query ("Using Query Parameters"): then whoever has the
+ * URL may send the request, as it was signed and until its second. Pure: the time is handed in. */
 #ifndef WEIR_STORAGE_S3_SIGN_H
 #define WEIR_STORAGE_S3_SIGN_H
 

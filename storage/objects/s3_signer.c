@@ -72,6 +72,7 @@ static enum weir_status from_variables(const struct weir_credentials *declared,
 static enum weir_status read_declared(const struct weir_credentials *declared,
                                       struct s3_signer *signer, struct weir_error *err)
 {
+    signer->may_grant = declared->grants;
     signer->ca = declared->ca != NULL ? weir_strdup(declared->ca) : NULL;
     signer->profile = declared->profile != NULL ? weir_strdup(declared->profile) : NULL;
     signer->is_found = declared->chain || declared->profile != NULL;
@@ -114,6 +115,7 @@ void storage_s3_signer_unref(struct s3_signer *signer)
     if (signer == NULL || --signer->refs > 0)
         return;
     storage_s3_credentials_fini(&signer->keys);
+    storage_s3_authority_fini(&signer->authority);
     free(signer->profile);
     free(signer->ca);
     free(signer);

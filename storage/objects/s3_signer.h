@@ -6,16 +6,21 @@
 #include "core/base/error.h"
 #include "core/base/memory.h"
 #include "storage/catalog/declaration.h"
+#include "storage/objects/s3_authority.h"
+#include "storage/objects/s3_clock.h"
 #include "storage/objects/s3_sign.h"
 
 /* Shared by a remote and its requests. */
 struct s3_signer {
     unsigned refs;
-    bool is_found;              /* keys are found, not declared */
-    char *profile;              /* then: that of a profile; NULL: the chain */
-    struct s3_credentials keys; /* else: these */
-    char *ca;                   /* file of authorities; NULL: those of the system */
-    int64_t ahead_us;           /* of the store's clock, once it has complained */
+    bool is_found;                 /* keys are found, not declared */
+    char *profile;                 /* then: that of a profile; NULL: the chain */
+    struct s3_credentials keys;    /* else: these */
+    char *ca;                      /* file of authorities; NULL: those of the system */
+    struct s3_authority authority; /* what is in it */
+    bool may_grant;                /* requests may be signed for others to send */
+    struct s3_clock clock;         /* of the store */
+    int64_t ahead_us;              /* of it, once it has complained */
 };
 
 /* Reads the credentials that the data set names, as the system file says. INVALID, NOT_FOUND with what is missing,

@@ -1,6 +1,7 @@
 /* See s3_transport.h. */
 #include "storage/objects/s3_transport.h"
 
+#include "core/base/clock.h"
 #include "core/base/memory.h"
 
 #include <stdlib.h>
@@ -11,9 +12,18 @@ struct s3_transport {
     struct weir_transfers *transfers;
 };
 
-struct identities *storage_s3_transport_identities(const struct s3_transport *transport)
+struct identity *storage_s3_transport_identity(const struct s3_transport *transport,
+                                               const struct s3_signer *signer)
 {
-    return transport->identities;
+    return storage_identities_find(transport->identities, signer->profile);
+}
+
+const struct s3_credentials *storage_s3_transport_keys(const struct s3_transport *transport,
+                                                       const struct s3_signer *signer)
+{
+    return signer->is_found ? storage_identity_now(storage_s3_transport_identity(transport, signer),
+                                                   weir_now_wall_us())
+                            : &signer->keys;
 }
 
 struct weir_loop *storage_s3_transport_loop(const struct s3_transport *transport)

@@ -8,6 +8,7 @@
 #include "storage/records/located.h"
 #include "storage/store/store.h"
 
+struct mirrors;
 struct sums;
 struct use_leases;
 
@@ -23,6 +24,7 @@ struct serving {
     struct store *store;
     const struct gather_from *from;
     struct sums *sums;
+    struct mirrors *mirrors; /* the buckets of datasets */
     const struct use_leases *leases;
     struct weir_borrowed *borrowed; /* memory of readers */
     uint64_t host;                  /* core/base/host.h */

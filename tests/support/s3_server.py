@@ -7,12 +7,16 @@ should: "500", "half" (the connection ends in the middle), "long" (more bytes th
 versions are deleted one by one, unless `locked` holds the key with a date; `denied` holds methods that are answered 403,
 and `on_delete`, `on_put`, `on_get` (of an object) are called before each one, `on_listed` between making a listing and sending
 it. What comes while `is_watched` is false is answered, and counts for none of these. The bucket may stand in the path, or in front of the host.
+Requests that are signed in their query, as others may be given them, are in `granted` once they are answered, and `urls`, whatever
+is answered; `grants_fault` is what they are answered instead ("403", "500", "hang up", or another fault of objects). With `tls`, a certificate and
+its key as files, it speaks TLS.
 """
 
 import calendar
 import hashlib
 import hmac
 import http.server
+import ssl
 import threading
 import time
 import urllib.parse
@@ -25,15 +29,16 @@ def digest(key, text):
     return hmac.new(key, text.encode(), hashlib.sha256).digest()
 
 
-def signature(handler, names, scope, secret):
-    """Of the request as it came in: Signature Version 4, from its description."""
+def signature(handler, names, scope, secret, date=None):
+    """Of the request as it came in: Signature Version 4, from its description. With a date, of one that is signed in its query."""
     path, _, query = handler.path.partition("?")
-    headers = "".join(f"{name}:{' '.join(handler.headers[name].split())}\n" for name in names)
+    headers = "".join(f"{name}:{' '.join((handler.headers[name] or '').split())}\n" for name in names)
     pairs = sorted(part if "=" in part else part + "=" for part in query.split("&") if part)
+    pairs = [pair for pair in pairs if not pair.startswith("X-Amz-Signature=")]
     canonical = "\n".join([handler.command, path, "&".join(pairs), headers, ";".join(names),
-                           handler.headers["x-amz-content-sha256"]])
+                           "UNSIGNED-PAYLOAD" if date else handler.headers["x-amz-content-sha256"]])
     day, region, service, _ = scope
-    to_sign = "\n".join(["AWS4-HMAC-SHA256", handler.headers["x-amz-date"], "/".join(scope),
+    to_sign = "\n".join(["AWS4-HMAC-SHA256", date or handler.headers["x-amz-date"], "/".join(scope),
                          hashlib.sha256(canonical.encode()).hexdigest()])
     key = digest(digest(digest(digest(("AWS4" + secret).encode(), day), region), service), "aws4_request")
     return hmac.new(key, to_sign.encode(), hashlib.sha256).hexdigest()
@@ -77,6 +82,36 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return False
         return hmac.compare_digest(fields.get("Signature", ""), signature(self, names, scope, secret))
 
+    def query(self):
+        return dict(urllib.parse.parse_qsl(self.path.partition("?")[2], keep_blank_values=True))
+
+    def is_granted(self):
+        """True for a request that is signed in its query, whose time has come and is not over."""
+        query, store = self.query(), self.server.store
+        key_id, *scope = query.get("X-Amz-Credential", "").split("/")
+        names = query.get("X-Amz-SignedHeaders", "").split(";")
+        secret, token = store.keys.get(key_id, (None, None))
+        date = query.get("X-Amz-Date", "")
+        if secret is None or key_id in store.expired or query.get("X-Amz-Security-Token") != token or "host" not in names:
+            return False
+        age = time.time() + store.ahead_s - calendar.timegm(time.strptime(date, "%Y%m%dT%H%M%SZ"))
+        if scope != [date[:8], REGION, "s3", "aws4_request"] or not 0 <= age <= int(query["X-Amz-Expires"]) <= 604800:
+            return False
+        return hmac.compare_digest(query.get("X-Amz-Signature", ""), signature(self, names, scope, secret, date))
+
+    def get_granted(self, key):
+        store = self.server.store
+        store.urls.append((self.path, dict(self.headers)))
+        if store.grants_fault == "hang up":
+            self.close_connection = True
+            return None
+        if store.grants_fault == "500":
+            return self.refuse(500, "InternalError")
+        if store.grants_fault == "403" or not self.is_granted():
+            return self.refuse(403, "AccessDenied")
+        store.granted.append((key, self.headers["Range"]))
+        return self.get(key, store.grants_fault)
+
     def is_late(self):
         """True when the request was signed by a clock that is more than a quarter of an hour off ours."""
         signed = calendar.timegm(time.strptime(self.headers["x-amz-date"], "%Y%m%dT%H%M%SZ"))
@@ -111,6 +146,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer(307, Location="http://127.0.0.1:9/")
         if fault == "timeout":
             return self.refuse(400, "RequestTimeout")
+        if "X-Amz-Signature" in query:
+            return self.get_granted(key)
         if self.has_expired():
             return self.refuse(403, "ExpiredToken")
         if self.is_late():
@@ -252,7 +289,7 @@ class Store:
     """`put` (with metadata, underscores for dashes), `delete`, `faults`, `requests`, `ranges` that were asked for; listens until
     `close`."""
 
-    def __init__(self, page=3, versioned=False):
+    def __init__(self, page=3, versioned=False, tls=None):
         self.history, self.lock, self.page = {}, threading.Lock(), page  # of each key, the newest first
         self.versioned, self.written = versioned, 0
         self.faults, self.requests, self.ranges, self.denied, self.locked = [], [], [], set(), {}
@@ -260,12 +297,17 @@ class Store:
         self.ahead_s = 0  # of its clock
         self.is_watched = lambda: True
         self.object_fault = None  # of every answer with bytes of an object
+        self.granted, self.urls, self.grants_fault = [], [], None
         self.on_delete = self.on_put = self.after_put = self.on_get = self.on_listed = lambda what: None
         self.server = Server(("127.0.0.1", 0), Handler)
         self.server.store = self
+        if tls:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*tls)
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
         self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
         self.thread.start()
-        self.endpoint = f"http://127.0.0.1:{self.server.server_port}"
+        self.endpoint = f"http{'s' if tls else ''}://127.0.0.1:{self.server.server_port}"
 
     @property
     def objects(self):

@@ -18,10 +18,10 @@ BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 
 @contextlib.contextmanager
-def platform(lab, address="127.0.0.1", host=()):
+def platform(lab, address="127.0.0.1", host=(), system_keys=""):
     """A platform without workers of its own."""
     system = lab.folder / "system.yaml"
-    system.write_text(f"workers: 0\nlisten: tcp://{address}:{free_ports()}\n")
+    system.write_text(f"workers: 0\nlisten: tcp://{address}:{free_ports()}\n{system_keys}")
     server = child.start([*host, binaries() / "orchestrator", "serve", "--data-dir", lab.data_dir, "--system", system],
                          stdout=subprocess.PIPE, text=True)
     try:
