@@ -14,7 +14,7 @@
 #include <sys/queue.h>
 
 enum {
-    CONNECT_MS = 1000, /* grants do not last much longer */
+    CONNECT_MS = 2000, /* grants last no longer */
     STILL_S = 5,
     URL_BYTES_MAX = 16 << 10,
     SIGNATURE_BYTES = 32,

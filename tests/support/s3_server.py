@@ -281,6 +281,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 128  # connections that come at once: whoever finds no room is silently put off for a second
+
     def handle_error(self, *_):
         """A client that hangs up, as it should when it is told too much."""
 

@@ -26,6 +26,7 @@ from workers_elsewhere_test import NAMESPACE, nothing, platform, submit, told, w
 TOKEN = "token/of+a=session"
 PIPELINE = TRAINED.replace("name: bucket", "name: lab").replace("region: %s,", "region: %s, credentials: lab,").replace("samples: 8}", "samples: 8, order: deterministic}")
 KEEPING = PIPELINE.replace("loss: logistic}", "loss: logistic, epochs: 12}") + "deletion: {{policy: keep}}\n"
+LONG = KEEPING.replace("epochs: 12}", "epochs: 300}")  # it goes on while we look
 PADDING = 20_000  # of a record: shorter samples are not worth a request of their own
 
 
@@ -146,7 +147,7 @@ def fresh(store, seen):
 
 def test_a_grant_is_for_one_object_one_version_one_range_and_two_seconds():
     with folder() as tmp, store_of(tmp, 40) as store:
-        lab = Grants(store, 40, KEEPING)
+        lab = Grants(store, 40, LONG)
         with lab.serving(), working(lab, "rosa", *nothing(lab)):
             submit(lab)
             url, headers = fresh(store, 0)
