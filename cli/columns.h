@@ -1,5 +1,5 @@
-/* Columns that text takes in a terminal: two for the characters of East Asian scripts and for pictures (East Asian Width
- * W and F of Unicode 15), none for marks that join the character before them. */
+/* Columns that text takes in a terminal: two for characters of East Asian scripts and for pictures (East Asian Width W
+ * and F of Unicode 15), none for marks that join the character before them. */
 #ifndef CLI_COLUMNS_H
 #define CLI_COLUMNS_H
 

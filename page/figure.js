@@ -14,10 +14,28 @@ function put(node, attributes, children) {
 const el = (name, attributes, children) => put(document.createElement(name), attributes, children);
 const draw = (name, attributes, children) => put(document.createElementNS(SVG, name), attributes, children);
 
+/* Lengths of texts as they are drawn, in characters of usual width: those of some scripts are as wide as two. */
+const pen = document.createElement('canvas').getContext('2d');
+pen.font = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif';
+const lengths = new Map();
+function lengthOfOne(character) {
+  if (!lengths.has(character)) lengths.set(character, pen.measureText(character).width / 6.7);
+  return lengths.get(character);
+}
+const lengthOf = (text) => [...text].reduce((sum, c) => sum + lengthOfOne(c), 0);
+
 /* As much of a name as fits where a character takes `wide`. */
 function cut(name, room, wide) {
-  const fits = Math.floor(room / wide);
-  return name.length > fits ? name.slice(0, fits - 1) + '\u2026' : name;
+  const fits = Math.max(1, room / wide);
+  if (lengthOf(name) <= fits) return name;
+  let kept = '',
+    length = lengthOfOne('\u2026');
+  for (const c of name) {
+    length += lengthOfOne(c);
+    if (length > fits) break;
+    kept += c;
+  }
+  return kept + '\u2026';
 }
 const label = (x, y, text, kind, anchor) =>
   draw('text', { x: x, y: y, class: kind || '', 'text-anchor': anchor || 'start' }, text);
@@ -39,7 +57,7 @@ function ticks(low, high, wanted) {
   const found = [];
   for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) {
     const value = +(i * step).toPrecision(12);
-    found.push({ at: value, text: Math.abs(value) >= 1e4 ? short(value) : clean(value.toFixed(digits)) });
+    found.push({ at: value, text: Math.abs(value) >= 1e4 || step < 1e-4 ? short(value) : clean(value.toFixed(digits)) });
   }
   return found;
 }
@@ -105,6 +123,21 @@ function span(values, room) {
 }
 const scale = (from, to) => (value) => to[0] + ((value - from[0]) / (from[1] - from[0] || 1)) * (to[1] - to[0]);
 
+/* Room for the numbers of a value axis. */
+const roomOf = (range) => Math.max(56, 16 + 6.8 * Math.max(...ticks(range[0], range[1], 5).map((t) => lengthOf(t.text))));
+
+/* Labels below an axis, from left to right, as many as do not touch and have room. */
+function labelsAlong(canvas, labels, y, width) {
+  let free = -Infinity;
+  for (const { x, text, kind } of labels) {
+    const half = lengthOf(text) * 3.5;
+    const at = kind === 'start' ? x + half : x;
+    if (at - half < free || (width && at + half > width + 2)) continue;
+    canvas.append(label(x, y, text, 'soft', kind || 'middle'));
+    free = at + half + 8;
+  }
+}
+
 function valueAxis(canvas, y, range, left, right) {
   for (const tick of ticks(range[0], range[1], 5)) {
     canvas.append(
@@ -116,22 +149,25 @@ function valueAxis(canvas, y, range, left, right) {
 /* From 0 on, below a picture; `unit` stands after each number. */
 function amountAxis(canvas, x, most, at, unit) {
   canvas.append(rule(x(0), at, x(most), at, 'axis'));
-  for (const tick of ticks(0, most, Math.max(2, (x(most) - x(0)) / 100))) {
-    canvas.append(
-      rule(x(tick.at), at, x(tick.at), at + 5, 'axis'),
-      label(x(tick.at), at + 19, tick.text + unit, 'soft', 'middle')
-    );
-  }
+  const marks = ticks(0, most, Math.max(2, (x(most) - x(0)) / 100));
+  for (const tick of marks) canvas.append(rule(x(tick.at), at, x(tick.at), at + 5, 'axis'));
+  labelsAlong(
+    canvas,
+    marks.map((tick) => ({ x: x(tick.at), text: tick.text + unit })),
+    at + 19,
+    x(most) + 24
+  );
 }
 function timeAxis(canvas, x, range, at) {
   const marks = timeTicks(range[0], range[1], Math.max(2, Math.min(9, Math.floor((x(range[1]) - x(range[0])) / 76))));
   canvas.append(rule(x(range[0]), at, x(range[1]), at, 'axis'));
-  for (const one of marks) {
-    canvas.append(
-      rule(x(one.at), at, x(one.at), at + 5, 'axis'),
-      label(x(one.at), at + 19, one.text, 'soft', 'middle')
-    );
-  }
+  for (const one of marks) canvas.append(rule(x(one.at), at, x(one.at), at + 5, 'axis'));
+  labelsAlong(
+    canvas,
+    marks.map((one) => ({ x: x(one.at), text: one.text })),
+    at + 19,
+    x(range[1]) + 28
+  );
 }
 
 /* ---- a picture with its numbers ---- */
@@ -148,7 +184,7 @@ function cellOf(column, value) {
         : isNumber(value)
           ? String(+value.toPrecision(6))
           : value;
-  return el('td', column.number ? { class: 'number' } : {}, text);
+  return el('td', column.number ? { class: 'number' } : column.show === day ? { class: 'time' } : {}, text);
 }
 
 function tableOf(title, columns, rows) {
@@ -164,7 +200,7 @@ function tableOf(title, columns, rows) {
   return el(
     'div',
     { class: 'wide', tabindex: 0, role: 'region', 'aria-label': title + ', as a table' },
-    el('table', {}, table)
+    el('table', { 'aria-label': title }, table)
   );
 }
 
@@ -179,7 +215,7 @@ function figure(picture) {
   details.addEventListener('toggle', () => {
     if (details.open && details.childNodes.length === 1) details.append(tableOf(title, columns, rows));
   });
-  const node = el('figure', { 'data-view': picture.view }, [
+  const node = el('figure', { 'data-view': picture.view, 'aria-labelledby': id }, [
     el('h3', { id: id }, title[0].toUpperCase() + title.slice(1)),
     el('figcaption', { id: id + 'c' }, picture.caption),
     plot,

@@ -1,12 +1,11 @@
 /* From rows to pictures: each function returns what paints them into an SVG of a width, and returns the height. */
 
 const NARROW = 560,
-  LEFT = 56,
   ROW = 26;
 
 /* About as wide as so many characters are. */
 const widthOf = (characters) => characters * 6.4;
-const longestName = (rows) => Math.max(1, ...rows.map((r) => r.name.length));
+const longestName = (rows) => Math.max(1, ...rows.map((r) => lengthOf(r.name)));
 
 /* ---- a line over data time, with what fired ---- */
 
@@ -23,17 +22,18 @@ function timeLines(lines, triggers, title) {
       points.map((p) => p.value),
       0.12
     );
+    const left = roomOf(range);
     const times = span(
       points.flatMap((p) => [time(p.from), time(p.until)]).concat(triggers.map((t) => time(t.at))),
       0.01
     );
-    const x = scale(times, [LEFT, right]),
+    const x = scale(times, [left, right]),
       y = scale(range, [bottom, top]);
-    canvas.append(label(LEFT - 56, 10, title, 'soft'));
-    valueAxis(canvas, y, range, LEFT, right);
+    canvas.append(label(0, 10, cut(title, width, 7.6), 'soft'));
+    valueAxis(canvas, y, range, left, right);
     timeAxis(canvas, x, times, bottom);
     let free = -Infinity;
-    const isCrowded = (marks) => marks * 12 > right - LEFT;
+    const isCrowded = (marks) => marks * 12 > right - left;
     const foot = isCrowded(triggers.length) ? top : bottom;
     for (const trigger of triggers) {
       const at = x(time(trigger.at));
@@ -94,7 +94,7 @@ function nameLines(canvas, lines, y, at, top, room) {
   let free = top;
   for (const end of ends) {
     free = Math.max(free, end.y);
-    canvas.append(label(at, free + 4, cut(end.name, room, widthOf(1)), ''));
+    canvas.append(label(at, free + 4, cut(end.name, room, 7.4), ''));
     free += 15;
   }
 }
@@ -104,7 +104,7 @@ function nameLines(canvas, lines, y, at, top, room) {
 /* grid: {rows: [{name, cells: [{column, value, text, served}]}], columns: [{from, until}], rowsTitle}. */
 function heatMap(grid) {
   return (canvas, width) => {
-    const longest = Math.max(3, ...grid.rows.map((r) => r.name.length));
+    const longest = Math.max(3, longestName(grid.rows));
     const left = Math.min(longest * 6.7 + 14, width * 0.4),
       top = 8;
     const wide = Math.min(92, (width - left) / grid.columns.length),
@@ -116,16 +116,13 @@ function heatMap(grid) {
     const strength = scale(range, [0.04, 0.55]);
     grid.rows.forEach((row, i) => {
       const y = top + i * high;
-      canvas.append(label(left - 8, y + high / 2 + 4, cut(row.name, left - 10, 6.6), 'soft', 'end'));
+      canvas.append(label(left - 8, y + high / 2 + 4, cut(row.name, left - 10, 6.8), 'soft', 'end'));
       for (const cell of row.cells)
         canvas.append(heatCell(cell, left + cell.column * wide, y, wide, high, strength(cell.value)));
     });
     const bottom = top + grid.rows.length * high;
-    const every = Math.ceil(84 / wide);
-    grid.columns.forEach((column, i) => {
-      if (i % every === 0 && left + i * wide + 68 <= width)
-        canvas.append(label(left + i * wide + 1, bottom + 16, day(column.from), 'soft'));
-    });
+    const begins = grid.columns.map((column, i) => ({ x: left + i * wide + 1, text: day(column.from), kind: 'start' }));
+    labelsAlong(canvas, begins, bottom + 16, width);
     canvas.append(label(left + 1, bottom + 34, 'window, by its beginning', 'soft'));
     return bottom + 44;
   };
@@ -144,16 +141,9 @@ function heatCell(cell, x, y, wide, high, strength) {
         'fill-opacity': strength.toFixed(3)
       })
     );
-    if (wide >= 24 && high >= 13) {
-      group.append(
-        label(
-          x + wide / 2,
-          y + high / 2 + 4,
-          wide >= 44 ? quality(cell.value) : tight(cell.value),
-          wide < 44 ? 'small' : '',
-          'middle'
-        )
-      );
+    const text = wide >= 44 ? quality(cell.value) : tight(cell.value);
+    if (widthOf(text.length) <= wide && high >= 13) {
+      group.append(label(x + wide / 2, y + high / 2 + 4, text, wide < 44 ? 'small' : '', 'middle'));
     } else {
       /* too narrow for digits: a bar says it without colour */
       group.append(
@@ -181,7 +171,7 @@ function heatCell(cell, x, y, wide, high, strength) {
 /* measures: [{title, key, show}]; rows with `name`. One column of bars per measure, as many beside each other as fit. */
 function barPanels(rows, measures) {
   return (canvas, width) => {
-    const longest = Math.max(2, ...rows.map((r) => r.name.length));
+    const longest = Math.max(2, longestName(rows));
     const names = Math.min(longest * 6.7 + 12, width * 0.42),
       one = 150;
     const beside = Math.max(1, Math.min(measures.length, Math.floor((width - names) / one)));
@@ -191,7 +181,7 @@ function barPanels(rows, measures) {
     for (let first = 0; first < measures.length; first += beside) {
       rows.forEach((row, i) =>
         canvas.append(
-          label(names - 8, top + 26 + i * high + high / 2 + 4, cut(row.name, names - 8, 6.6), 'soft', 'end')
+          label(names - 8, top + 26 + i * high + high / 2 + 4, cut(row.name, names - 8, 6.8), 'soft', 'end')
         )
       );
       measures
@@ -205,9 +195,10 @@ function barPanels(rows, measures) {
 
 function bars(canvas, rows, measure, left, top, wide, high) {
   const most = Math.max(...rows.map((r) => (isNumber(r[measure.key]) ? r[measure.key] : 0))) || 1;
-  const x = scale([0, most], [0, wide - 78]);
+  const texts = rows.map((r) => (measure.show || short)(r[measure.key]));
+  const x = scale([0, most], [0, Math.max(20, wide - 14 - 6.8 * Math.max(8, ...texts.map(lengthOf)))]);
   canvas.append(
-    label(left, top + 14, measure.title, 'strong'),
+    label(left, top + 14, cut(measure.title, wide - 8, 7.2), 'strong'),
     rule(left, top + 24, left, top + 26 + rows.length * high, 'axis')
   );
   rows.forEach((row, i) => {
@@ -224,7 +215,7 @@ function bars(canvas, rows, measure, left, top, wide, high) {
             height: high - 6,
             class: 'bar'
           }),
-          label(left + (isNumber(value) ? x(value) : 0) + 6, y + high / 2 + 4, shown)
+          label(left + (isNumber(value) ? Math.max(0, x(value)) : 0) + 6, y + high / 2 + 4, shown)
         ]),
         row.name + ', ' + measure.title + ': ' + shown
       )
@@ -331,10 +322,12 @@ function scores(rows, title) {
         rows.map((r) => time(r.at)),
         0.03
       );
-    const x = scale(times, [LEFT, right]),
-      y = scale([Math.max(range[0], Math.min(0, ...rows.map((r) => r.score))), range[1]], [bottom, top]);
-    canvas.append(label(LEFT - 56, 10, title, 'soft'));
-    valueAxis(canvas, y, [0, range[1]], LEFT, right);
+    const shown = [Math.max(range[0], Math.min(0, ...rows.map((r) => r.score))), range[1]];
+    const left = roomOf(shown);
+    const x = scale(times, [left, right]),
+      y = scale(shown, [bottom, top]);
+    canvas.append(label(0, 10, cut(title, width, 7.6), 'soft'));
+    valueAxis(canvas, y, shown, left, right);
     timeAxis(canvas, x, times, bottom);
     const path = (key) =>
       rows
@@ -377,9 +370,10 @@ function scores(rows, title) {
 /* rows: [{name, mean, low, high, text, strong}]; `zero`: a line there. */
 function intervals(rows, title, zero) {
   return (canvas, width) => {
-    const longest = Math.max(...rows.map((r) => r.name.length));
-    const left = Math.min(longest * 7.4 + 18, width * 0.42),
-      right = width - 64,
+    const longest = longestName(rows);
+    const values = rows.map((r) => quality(r.mean));
+    const left = Math.min(longest * 8 + 18, width * 0.42),
+      right = width - Math.max(64, 20 + widthOf(Math.max(...values.map((v) => v.length)))),
       high = ROW,
       bottom = rows.length * high + 6;
     const range = span(
@@ -387,15 +381,18 @@ function intervals(rows, title, zero) {
         0.06
       ),
       x = scale(range, [left, right]);
-    for (const tick of ticks(range[0], range[1], Math.max(4, (right - left) / 90)))
-      canvas.append(
-        rule(x(tick.at), 0, x(tick.at), bottom, 'grid'),
-        label(x(tick.at), bottom + 18, tick.text, 'soft', 'middle')
-      );
+    const marks = ticks(range[0], range[1], Math.max(4, (right - left) / 90));
+    for (const tick of marks) canvas.append(rule(x(tick.at), 0, x(tick.at), bottom, 'grid'));
+    labelsAlong(
+      canvas,
+      marks.map((tick) => ({ x: x(tick.at), text: tick.text })),
+      bottom + 18,
+      width
+    );
     if (zero) canvas.append(rule(x(0), 0, x(0), bottom, 'axis'));
     rows.forEach((row, i) => {
       const y = i * high + high / 2 + 2;
-      canvas.append(label(left - 10, y + 4, cut(row.name, left - 12, 7.3), row.strong ? 'strong' : '', 'end'));
+      canvas.append(label(left - 10, y + 4, cut(row.name, left - 12, 8), row.strong ? 'strong' : '', 'end'));
       if (!isNumber(row.mean)) return;
       const group = draw('g', { 'data-value': row.mean });
       if (isNumber(row.low) && isNumber(row.high)) {
@@ -411,7 +408,7 @@ function intervals(rows, title, zero) {
       );
       canvas.append(mark(group, row.text));
     });
-    canvas.append(label((left + right) / 2, bottom + 36, title, 'soft', 'middle'));
+    canvas.append(label(width / 2, bottom + 36, cut(title, width, 7.6), 'soft', 'middle'));
     return bottom + 44;
   };
 }
@@ -432,15 +429,16 @@ function costAgainstQuality(rows, costTitle, unit, qualityTitle) {
       rows.flatMap((r) => [r.quality, r.low, r.high].concat(r.seeds.map((s) => s.quality))),
       0.08
     );
-    const along = scale(costs, [LEFT, right]),
+    const left = roomOf(range);
+    const along = scale(costs, [left, right]),
       x = (cost) => along(cost / small),
       y = scale(range, [bottom, top]);
     const title = `${costTitle}, ${small < 1 ? tenTo(powerOf(most)) + ' ' : ''}${unit}`;
     canvas.append(
-      label(LEFT - 56, 10, qualityTitle, 'soft'),
-      label((LEFT + right) / 2, height - 8, title, 'soft', 'middle')
+      label(0, 10, cut(qualityTitle, width, 7.6), 'soft'),
+      label(width / 2, height - 8, cut(title, width, 7.6), 'soft', 'middle')
     );
-    valueAxis(canvas, y, range, LEFT, right);
+    valueAxis(canvas, y, range, left, right);
     amountAxis(canvas, along, costs[1], bottom, '');
     const front = rows.filter((r) => r.pareto && isNumber(r.quality)).sort((a, b) => a.cost - b.cost);
     canvas.append(
@@ -456,7 +454,7 @@ function costAgainstQuality(rows, costTitle, unit, qualityTitle) {
       for (const seed of row.seeds)
         canvas.append(draw('circle', { class: 'seed', cx: x(seed.cost), cy: y(seed.quality), r: 2 }));
     for (const row of rows) if (isNumber(row.quality)) canvas.append(policyMark(row, x, y));
-    placeNames(canvas, rows, front, x, y, width);
+    placeNames(canvas, rows, front, { x: x, y: y, left: left, bottom: bottom, width: width });
     return height;
   };
 }
@@ -474,8 +472,9 @@ function policyMark(row, x, y) {
   return mark(group, row.text);
 }
 
-/* Each name beside its mark, at the first of eight places where nothing lies yet. */
-function placeNames(canvas, rows, front, x, y, width) {
+/* Each name beside its mark, at the first of ten places where nothing lies yet; a name that finds none is in the mark's
+ * words and in the table. */
+function placeNames(canvas, rows, front, { x, y, left, bottom, width }) {
   const known = rows.filter((r) => isNumber(r.quality));
   const taken = known
     .map((r) => [x(r.cost) - 6, y(r.quality) - 6, x(r.cost) + 6, y(r.quality) + 6])
@@ -499,7 +498,8 @@ function placeNames(canvas, rows, front, x, y, width) {
   for (const row of known) {
     const cx = x(row.cost),
       cy = y(row.quality),
-      wide = row.name.length * 6.9;
+      name = cut(row.name, width * 0.5, 7.2),
+      wide = lengthOf(name) * 7.2;
     const places = [
       [12, 4],
       [-12 - wide, 4],
@@ -514,9 +514,10 @@ function placeNames(canvas, rows, front, x, y, width) {
     ];
     const box = ([dx, dy]) => [cx + dx, cy + dy - 11, cx + dx + wide, cy + dy + 3];
     const free = (b) =>
-      b[0] >= LEFT && b[2] <= width && !taken.some((t) => b[0] < t[2] && b[2] > t[0] && b[1] < t[3] && b[3] > t[1]);
-    const place = places.find((p) => free(box(p))) || places[cx + 12 + wide <= width ? 0 : 1];
+      b[0] >= left && b[2] <= width && b[3] <= bottom && !taken.some((t) => b[0] < t[2] && b[2] > t[0] && b[1] < t[3] && b[3] > t[1]);
+    const place = places.find((p) => free(box(p)));
+    if (!place) continue;
     taken.push(box(place));
-    canvas.append(label(cx + place[0], cy + place[1], row.name, row.chosen ? 'name strong' : 'name'));
+    canvas.append(label(cx + place[0], cy + place[1], name, row.chosen ? 'name strong' : 'name'));
   }
 }

@@ -21,16 +21,17 @@ function short(value) {
   if (!isNumber(value)) return '\u2013';
   if (value === 0) return '0';
   const size = Math.abs(value);
+  if (size >= 1e12 || size < 1e-3) return clean(`${(value / 10 ** powerOf(size)).toPrecision(3)}\u00b7`) + tenTo(powerOf(size));
   if (size >= 1e9) return clean(+(value / 1e9).toPrecision(3) + ' G');
   if (size >= 1e6) return clean(+(value / 1e6).toPrecision(3) + ' M');
   if (size >= 1e4) return clean(+(value / 1e3).toPrecision(3) + ' k');
-  if (size < 1e-3) return clean(`${(value / 10 ** powerOf(size)).toPrecision(3)}\u00b7`) + tenTo(powerOf(size));
   return clean(String(+value.toPrecision(size >= 1000 ? 4 : 3)));
 }
 const bytes = (value) => (isNumber(value) ? short(value) + (Math.abs(value) >= 1e4 ? 'B' : ' B') : '\u2013');
 const seconds = (value) =>
   !isNumber(value) ? '\u2013' : value < 1e4 ? short(value) + ' s' : short(value / 3600) + ' h';
-const quality = (value) => (isNumber(value) ? clean(value.toFixed(Math.abs(value) < 10 ? 3 : 1)) : '\u2013');
+const quality = (value) =>
+  !isNumber(value) ? '\u2013' : Math.abs(value) >= 1e5 ? short(value) : clean(value.toFixed(Math.abs(value) < 10 ? 3 : 1));
 const tight = (value) => (isNumber(value) ? clean(value.toFixed(2).replace(/^(-?)0\./, '$1.')) : '\u2013');
 const time = (text) => Date.parse(text);
 const day = (text) =>
@@ -42,7 +43,7 @@ const newest = (rows) => rows.slice(-SHOWN);
 const onlyNewest = (rows) =>
   rows.length > SHOWN ? ' Drawn are the newest ' + SHOWN + ' of ' + rows.length + '; the table has all.' : '';
 const NAMES = { roc_auc: 'ROC-AUC', rmse: 'RMSE', mmd: 'MMD', ks: 'KS', psi: 'PSI', ddm: 'DDM' };
-const nameOf = (name) => NAMES[name] || String(name).replace(/_/g, ' ');
+const nameOf = (name) => (Object.hasOwn(NAMES, name) ? NAMES[name] : String(name).replace(/_/g, ' '));
 /* accuracy(by=label) is accuracy; top_n(n=5) is another metric than top_n(n=1). */
 function metricName(metric) {
   const [, name, options] = /^([^(]*)(?:\((.*)\))?/.exec(metric);

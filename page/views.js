@@ -39,7 +39,7 @@ function inUseFigure(pipeline, choice, name, served) {
   const triggers = list(pipeline.report.triggers).map((t) => ({
     at: t.until,
     number: t.trigger,
-    text: `trigger ${t.trigger}, ${day(t.until)}: ${t.reason}`
+    text: `trigger ${t.trigger}, ${day(t.until)}: ${t.reason || 'no reason is kept'}`
   }));
   return figure({
     view: 'composite',
