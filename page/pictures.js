@@ -156,7 +156,7 @@ function heatCell(cell, x, y, wide, high, strength) {
         })
       );
     }
-  } else {
+  } else if (wide >= 10) {
     group.append(label(x + wide / 2, y + high / 2 + 4, '\u2013', 'soft', 'middle'));
   }
   if (cell.served)
