@@ -228,3 +228,17 @@ struct arbiter_view orchestrator_arbiter_look(const struct arbiter *arbiter)
                                  .gpus_busy = arbiter->gpu_count -
                                               (size_t)__builtin_popcountll(arbiter->gpus_free)};
 }
+
+struct arbiter_view orchestrator_arbiter_look_at(const struct arbiter *arbiter, int64_t pipeline)
+{
+    struct arbiter_view view = {.slots = arbiter->slots, .gpus = arbiter->gpu_count};
+    for (size_t i = 0; i < arbiter->claim_count; i++) {
+        const struct claim *claim = &arbiter->claims[i];
+        if (claim->wants.pipeline != pipeline)
+            continue;
+        view.busy += claim->is_granted;
+        view.waiting += !claim->is_granted;
+        view.gpus_busy += (size_t)__builtin_popcountll(claim->gpus);
+    }
+    return view;
+}

@@ -57,5 +57,7 @@ struct arbiter_view {
     size_t gpus, gpus_busy;
 };
 struct arbiter_view orchestrator_arbiter_look(const struct arbiter *arbiter);
+/* The same, of which one pipeline's claims alone are busy or waiting. */
+struct arbiter_view orchestrator_arbiter_look_at(const struct arbiter *arbiter, int64_t pipeline);
 
 #endif

@@ -169,9 +169,30 @@ static enum weir_status erasures_json(struct topics *topics, json_t *erasures, i
     return status;
 }
 
-static json_t *trainers_json(const struct topics *topics)
+/* Those of the pipelines that the sender sees. */
+static struct arbiter_view trainers_of(const struct topic_call *call)
 {
-    const struct arbiter_view view = orchestrator_arbiter_look(topics->runs->arbiter);
+    const struct topics *topics = call->all;
+    struct arbiter_view view = orchestrator_arbiter_look(topics->runs->arbiter);
+    if (call->sender.tenant[0] == '\0')
+        return view;
+    view.busy = view.waiting = view.gpus_busy = 0;
+    for (const struct pipeline *p = topics->pipelines->first; p != NULL;
+         p = orchestrator_pipeline_next(p)) {
+        if (!orchestrator_topic_sees(call, p))
+            continue;
+        const struct arbiter_view own =
+            orchestrator_arbiter_look_at(topics->runs->arbiter, orchestrator_pipeline_id(p));
+        view.busy += own.busy;
+        view.waiting += own.waiting;
+        view.gpus_busy += own.gpus_busy;
+    }
+    return view;
+}
+
+static json_t *trainers_json(const struct topic_call *call)
+{
+    const struct arbiter_view view = trainers_of(call);
     return JSON_FIELDS(JSON_NUMBER("slots", view.slots), JSON_NUMBER("busy", view.busy),
                        JSON_NUMBER("waiting", view.waiting), JSON_NUMBER("gpus", view.gpus),
                        JSON_NUMBER("gpus_busy", view.gpus_busy));
@@ -214,6 +235,6 @@ void orchestrator_topic_status(struct topic_call *call)
             JSON_FLAG("held", topics->pipelines->are_held),
             JSON_NUMBER("up_ms", weir_now_ms() - topics->started_ms),
             JSON_TEXT_OR_NULL("metrics", topics->metrics), JSON_TEXT_OR_NULL("page", topics->page),
-            JSON_NEW("trainers", trainers_json(topics)), JSON_NEW("pipelines", pipelines),
+            JSON_NEW("trainers", trainers_json(call)), JSON_NEW("pipelines", pipelines),
             JSON_NEW("erasures_open", erasures), JSON_NUMBER("erasures_open_count", open)));
 }

@@ -227,6 +227,26 @@ static void gpus_are_held_by_one_run_each_and_waited_for(void **state)
     orchestrator_arbiter_free(arbiter);
 }
 
+static void what_is_seen_of_one_pipeline_are_its_own_claims(void **state)
+{
+    struct arbiter *arbiter = orchestrator_arbiter_new(2, 0);
+    const struct arbiter_quota quota = {.share = 1};
+    int64_t run = 0;
+    (void)state;
+    claim(arbiter, 1, 1, &quota, false);
+    claim(arbiter, 2, 7, &quota, false);
+    claim(arbiter, 3, 7, &quota, false);
+    while (orchestrator_arbiter_grant(arbiter, 0, &run))
+        ;
+    struct arbiter_view view = orchestrator_arbiter_look_at(arbiter, 7);
+    assert_true(view.slots == 2 && view.busy == 1 && view.waiting == 1);
+    view = orchestrator_arbiter_look_at(arbiter, 1);
+    assert_true(view.slots == 2 && view.busy == 1 && view.waiting == 0);
+    view = orchestrator_arbiter_look_at(arbiter, 2);
+    assert_true(view.slots == 2 && view.busy == 0 && view.waiting == 0);
+    orchestrator_arbiter_free(arbiter);
+}
+
 static void trainings_come_before_measurements_of_the_same_pipeline(void **state)
 {
     struct arbiter *arbiter = orchestrator_arbiter_new(1, 0);
@@ -280,6 +300,7 @@ int main(void)
         cmocka_unit_test(whoever_comes_late_does_not_make_up_for_it),
         cmocka_unit_test(what_pipelines_have_had_outlives_the_arbiter),
         cmocka_unit_test(gpus_are_held_by_one_run_each_and_waited_for),
+        cmocka_unit_test(what_is_seen_of_one_pipeline_are_its_own_claims),
         cmocka_unit_test(trainings_come_before_measurements_of_the_same_pipeline),
         cmocka_unit_test(quotas_are_read_by_name),
     };
