@@ -4,6 +4,7 @@
 
 #include "core/base/bytes.h"
 #include "core/base/clock.h"
+#include "core/base/utf8.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -56,6 +57,16 @@ static void flatten(char *text)
     }
 }
 
+/* Ends a line that was too long for its array with "…", behind a whole character; returns its size. */
+static size_t mark_cut(char *line)
+{
+    static const char MARK[] = "…";
+    size_t size = strlen(line);
+    size = weir_utf8_cut(weir_bytes(line, size), size - strlen(MARK));
+    memcpy(line + size, MARK, sizeof(MARK));
+    return size + strlen(MARK);
+}
+
 /* A pipe that is full, for nobody reads it, must not stop a process: its lines are dropped. When poll() calls a pipe
  * writable, a line fits. */
 static bool is_read(void)
@@ -92,11 +103,12 @@ void weir_log(enum weir_log_level level, const char *sentence, const char *forma
         snprintf(line, room, "%s %s %s \"%s\" ", time, LEVELS[level], setup.process, sentence);
     size_t size = (size_t)head < room ? (size_t)head : room - 1;
     va_start(args, format);
-    vsnprintf(line + size, room - size, format, args);
+    int fields = vsnprintf(line + size, room - size, format, args);
     va_end(args);
 
     flatten(line);
-    size = strlen(line);
+    bool is_whole = (size_t)head < room && size + (size_t)fields < room;
+    size = is_whole ? strlen(line) : mark_cut(line);
     while (size > 0 && line[size - 1] == ' ')
         size--;
     line[size++] = '\n';

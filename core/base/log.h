@@ -15,7 +15,7 @@ void weir_log_setup(const char *process, enum weir_log_level level);
 bool weir_log_level_from_name(const char *name, enum weir_log_level *ret_level);
 
 /* `sentence` is fixed text; `format` gives the fields: weir_log(WEIR_LOG_INFO, "scan finished",
- * "files=%zu", n). Pass "%s", "" for no fields. */
+ * "files=%zu", n). Pass "%s", "" for no fields. A line that is longer than 2 KiB is cut, and ends in "…". */
 void weir_log(enum weir_log_level level, const char *sentence, const char *format, ...)
     WEIR_PRINTF(3, 4);
 

@@ -36,6 +36,16 @@ size_t weir_utf8_character(struct weir_bytes text)
     return character(text);
 }
 
+size_t weir_utf8_cut(struct weir_bytes text, size_t size_max)
+{
+    if (text.size <= size_max)
+        return text.size;
+    size_t size = size_max;
+    while (size > 0 && (text.at[size] & 0xc0) == 0x80)
+        size--;
+    return size;
+}
+
 void weir_utf8_repair(char *text)
 {
     struct weir_bytes rest = weir_bytes_of(text);

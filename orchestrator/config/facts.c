@@ -1,16 +1,15 @@
 /* Sections on one line: see facts.h. */
 #include "orchestrator/config/facts.h"
 
+#include "core/base/utf8.h"
+
 #include <string.h>
 
-/* Cuts it after a whole character. */
 static void cut(struct weir_buf *fact)
 {
     if (fact->size <= CONFIG_FACT_BYTES_MAX)
         return;
-    fact->size = CONFIG_FACT_BYTES_MAX;
-    while ((fact->at[fact->size] & 0xc0) == 0x80) /* the byte after it goes on with a character */
-        fact->size--;
+    fact->size = weir_utf8_cut(weir_buf_view(fact), CONFIG_FACT_BYTES_MAX);
     weir_buf_append_text(fact, "…");
 }
 

@@ -2,6 +2,8 @@
  * tensor, or bytes of a text, which is cut between characters. */
 #include "preprocess/operators/operator.h"
 
+#include "core/base/utf8.h"
+
 #include <string.h>
 
 static const char *const KEEP[] = {"first", "last", NULL};
@@ -62,9 +64,8 @@ static struct kept keep(const struct state *state, const struct column *in, size
     if (kept.end - kept.first <= state->length)
         return kept;
     if (state->keep == KEEP_FIRST) {
-        kept.end = kept.first + state->length;
-        while (is_text && kept.end > kept.first && is_inside_character(in, kept.end))
-            kept.end--;
+        struct weir_bytes text = {in->values.at + kept.first, kept.end - kept.first};
+        kept.end = kept.first + (is_text ? weir_utf8_cut(text, state->length) : state->length);
     } else {
         kept.first = kept.end - state->length;
         while (is_text && kept.first < kept.end && is_inside_character(in, kept.first))

@@ -1,5 +1,7 @@
 /* Log lines as an operator sees them. */
 #include "core/base/log.h"
+
+#include "core/base/utf8.h"
 #include "tests/support/child.h"
 
 #include <ctype.h>
@@ -73,6 +75,44 @@ static size_t count_lines(const char *text)
     for (; *text != '\0'; text++)
         count += *text == '\n';
     return count;
+}
+
+struct field {
+    const char *before; /* in front of the characters, so that some cut falls into one */
+    size_t characters;
+};
+
+static int log_characters(const void *argument)
+{
+    const struct field *field = argument;
+    char text[8000] = "";
+    for (size_t i = 0; i < field->characters; i++)
+        memcpy(text + 2 * i, "é", sizeof("é"));
+    weir_log(WEIR_LOG_WARN, "long", "text=%s%s", field->before, text);
+    return 0;
+}
+
+static void a_line_that_is_too_long_says_so_and_ends_behind_a_character(void **state)
+{
+    (void)state;
+    static const struct field CUT[] = {{"", 3000}, {"x", 3000}, {"xy", 3000}, {"xyz", 1000}};
+    for (size_t i = 0; i < WEIR_COUNT(CUT); i++) {
+        struct child child;
+        child_run(&child, log_characters, &CUT[i]);
+        size_t size = strlen(child.errors);
+        assert_in_range(size, 2000, 2048);
+        assert_string_equal(child.errors + size - strlen("é…\n"), "é…\n");
+        weir_utf8_repair(child.errors);
+        assert_null(strchr(child.errors, '?'));
+    }
+}
+
+static void a_line_that_fits_ends_as_it_does(void **state)
+{
+    (void)state;
+    struct child child;
+    child_run(&child, log_characters, &(struct field){"", 900});
+    assert_non_null(strstr(child.errors, "éé\n"));
 }
 
 static void what_is_below_the_level_is_not_written(void **state)
@@ -157,6 +197,8 @@ int main(void)
         cmocka_unit_test(an_event_is_one_line_with_time_level_process_sentence_and_fields),
         cmocka_unit_test(no_fields_leave_no_trailing_space),
         cmocka_unit_test(what_is_below_the_level_is_not_written),
+        cmocka_unit_test(a_line_that_is_too_long_says_so_and_ends_behind_a_character),
+        cmocka_unit_test(a_line_that_fits_ends_as_it_does),
         cmocka_unit_test(one_event_stays_one_line_whatever_its_fields_hold),
         cmocka_unit_test(lines_of_several_threads_do_not_mix),
         cmocka_unit_test(levels_have_names),

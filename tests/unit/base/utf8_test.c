@@ -75,11 +75,35 @@ static void ill_formed_bytes_are_replaced_piece_by_piece(void **state)
     }
 }
 
+static void a_text_is_cut_between_characters(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t size_max, size;
+    } CUTS[] = {
+        {"abc", 3, 3},
+        {"abc", 2, 2},
+        {"abc", 9, 3},
+        {"abc", 0, 0},
+        {"a\xc3\xa9z", 1, 1},
+        {"a\xc3\xa9z", 2, 1},
+        {"a\xc3\xa9z", 3, 3},
+        {"\xf0\x9f\x98\x80", 4, 4},
+        {"\xf0\x9f\x98\x80", 3, 0},
+        {"\x80\x80\x80", 2, 0},
+    };
+    for (size_t i = 0; i < WEIR_COUNT(CUTS); i++)
+        assert_int_equal(weir_utf8_cut(weir_bytes_of(CUTS[i].text), CUTS[i].size_max),
+                         CUTS[i].size);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_code_point_survives),
         cmocka_unit_test(a_text_is_repaired_byte_by_byte),
+        cmocka_unit_test(a_text_is_cut_between_characters),
         cmocka_unit_test(ill_formed_bytes_are_replaced_piece_by_piece),
     };
     return cmocka_run_group_tests_name("utf8", tests, NULL, NULL);
