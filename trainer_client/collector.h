@@ -35,7 +35,7 @@ void trainer_collector_name(struct collector *collector, const char *const *name
 /* Writes the outputs; of a sample that came twice, because work was done again, the last one. */
 enum weir_status trainer_collector_write(const struct collector *collector, const char *path,
                                          struct weir_error *err) WEIR_MUST_USE;
-/* Adds what an earlier session wrote, and goes on in its epoch. NOT_FOUND; CORRUPT, also when it is of another width. */
+/* Adds what an earlier session wrote, going on in its epoch. NOT_FOUND; CORRUPT, also when it is of another width. */
 enum weir_status trainer_collector_read(struct collector *collector, const char *path,
                                         struct weir_error *err) WEIR_MUST_USE;
 void trainer_collector_fini(struct collector *collector);

@@ -58,7 +58,8 @@ struct run {
     struct weir_error failure; /* of its newest trainer */
     bool is_over;              /* it has failed too often */
     uint64_t batches;          /* of the job; 0: not known */
-    struct run_progress progress; /* as its trainers last said; number 0: they have not. Texts: see show() */
+    struct run_progress
+        progress; /* as its trainers last said; number 0: they have not. Texts: see show() */
     struct run_counted counted;
     bool is_counted; /* from when it was first taken up */
     char *metrics;   /* as the trainer last said, a JSON object; NULL: nothing */

@@ -438,9 +438,7 @@ static void write_outputs(struct stage *stage, const struct weir_sample_set *set
 
 static void on_beaten(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
-    (void)owner;
-    (void)reply;
-    (void)err;
+    (void)owner, (void)reply, (void)err;
 }
 
 static void on_order(void *owner, const struct weir_reply *reply, const struct weir_error *err)
@@ -467,12 +465,6 @@ static void on_order(void *owner, const struct weir_reply *reply, const struct w
     WEIR_AUTO_FREE char *path = weir_format("%s/%s", order->directory, trainer->stage->model_name);
     if (learns && trainer->stage->plant != NULL)
         trainer->stage->plant(trainer->stage, path);
-    const struct msg_run_beat beat = {.run = (uint64_t)trainer->run,
-                                      .session = trainer->session,
-                                      .loss = trainer->stage->loss,
-                                      .stage = "",
-                                      .metrics = "{\"warmth\":1}"};
-    weir_rpc_call(trainer->peer, MSG_run_beat, &beat, 5000, on_beaten, trainer);
     struct msg_run_done done = {.run = (uint64_t)trainer->run,
                                 .session = trainer->session,
                                 .loss = trainer->stage->loss,
@@ -480,6 +472,9 @@ static void on_order(void *owner, const struct weir_reply *reply, const struct w
                                 .metrics = "{}",
                                 .model = learns ? trainer->stage->model_name : "",
                                 .outputs = learns ? "" : "outputs"};
+    const struct msg_run_beat beat = {
+        .run = done.run, .session = done.session, .stage = "", .metrics = "{\"warmth\":1}"};
+    weir_rpc_call(trainer->peer, MSG_run_beat, &beat, 5000, on_beaten, trainer);
     weir_rpc_call(trainer->peer, MSG_run_done, &done, 5000, on_noted, trainer);
 }
 

@@ -139,9 +139,9 @@ static void a_question_mark_stops_until_somebody_continues(void **state)
 static void a_malformed_variable_is_refused_loudly(void **state)
 {
     (void)state;
-    static const char *const WRONG[] = {"db.commit",   "=3",           "db.commit=",
-                                        "db.commit=x", "db.commit=0",  "db.commit=3x",
-                                        "db.commit=!", "db.commit=!?3"};
+    static const char *const WRONG[] = {
+        "db.commit",   "=3",           "db.commit=",  "db.commit=x",
+        "db.commit=0", "db.commit=3x", "db.commit=!", "db.commit=!?3"};
     for (size_t i = 0; i < sizeof(WRONG) / sizeof(*WRONG); i++) {
         struct child child;
         child_run(&child, pass_nine_times, &(struct passes){WRONG[i], "db.commit"});

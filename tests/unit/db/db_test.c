@@ -304,7 +304,6 @@ static void a_lost_connection_is_unavailable_once_and_then_back(void **state)
     assert_int_equal(count_things(fixture->db), 2);
 }
 
-/* Whoever asks again must not take the server's troubles of the moment for a mistake of the statement. */
 static void what_the_server_lacks_for_a_while_is_unavailable(void **state)
 {
     static const struct {
