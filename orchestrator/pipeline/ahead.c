@@ -12,9 +12,9 @@
 #include "orchestrator/pipeline/reader.h"
 #include "orchestrator/pipeline/spending.h"
 
-/* A process that starts has the processor for itself for so long. Once the trainer knows what to do, it is the
- * dispatcher that it waits for. */
-enum { BEGIN_MS = 50 };
+enum {
+    BEGIN_MS = 50
+}; /* a trainer that starts has the platform for itself; shorter trainings hide nothing */
 
 bool orchestrator_pipeline_is_ahead(const struct pipeline *pipeline)
 {
@@ -128,23 +128,10 @@ static void look(void *owner)
         orchestrator_pipeline_read_replay(pipeline);
 }
 
-static void look_after(struct pipeline *pipeline, int64_t delay_ms)
-{
-    weir_loop_cancel(pipeline->context->loop, pipeline->timer);
-    pipeline->timer = weir_loop_timer(pipeline->context->loop, delay_ms, 0, look, pipeline);
-}
-
 void orchestrator_pipeline_look_ahead(struct pipeline *pipeline)
 {
-    look_after(pipeline, BEGIN_MS);
-}
-
-void orchestrator_pipeline_look_ahead_now(void *owner)
-{
-    struct pipeline *pipeline = owner;
-
-    if (orchestrator_pipeline_is_ahead(pipeline) && pipeline->timer != 0)
-        look_after(pipeline, 0);
+    weir_loop_cancel(pipeline->context->loop, pipeline->timer);
+    pipeline->timer = weir_loop_timer(pipeline->context->loop, BEGIN_MS, 0, look, pipeline);
 }
 
 /* ---- fired ---- */

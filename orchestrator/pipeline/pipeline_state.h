@@ -4,7 +4,6 @@
 
 #include "orchestrator/judging/promotion.h"
 #include "orchestrator/pipeline/pipeline.h"
-#include "orchestrator/runs/run.h"
 #include "orchestrator/triggers/trigger.h"
 
 struct reader;
@@ -227,9 +226,8 @@ enum weir_status orchestrator_pipeline_effect_fired(struct pipeline *pipeline, c
 
 /* ---- ahead.c ---- */
 
-/* TRAINING: reads on past the trigger under way, if the policy can tell without it; soon, or now if it has not yet. */
+/* TRAINING: reads on past the trigger under way, if the policy can tell without it. */
 void orchestrator_pipeline_look_ahead(struct pipeline *pipeline);
-run_told_fn orchestrator_pipeline_look_ahead_now;
 /* True when pipeline->reader, if there is one, reads ahead. */
 bool orchestrator_pipeline_is_ahead(const struct pipeline *pipeline);
 void orchestrator_pipeline_look_no_further(struct pipeline *pipeline);

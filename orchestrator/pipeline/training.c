@@ -178,7 +178,6 @@ enum weir_status orchestrator_pipeline_run_newest(struct pipeline *pipeline, run
     WEIR_AUTO_FREE char *purpose = orchestrator_pipeline_round_key(pipeline, "train");
     struct run_wanted wanted = run_on(pipeline, purpose, newest->set_digest, newest->set_path);
     wanted.known = &pipeline->rows.of[ROW_RUN];
-    wanted.told = orchestrator_pipeline_look_ahead_now;
     return orchestrator_run_start(pipeline->all->runs, &wanted, done, pipeline, err);
 }
 

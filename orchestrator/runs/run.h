@@ -56,9 +56,6 @@ struct runs {
 /* Rows that are read of a run, all each time: its own, of the model that it starts from, of the training before it. */
 enum run_row { RUN_ROW, RUN_BASE, RUN_BEFORE, RUN_ROWS };
 
-/* Called from the loop when the trainer of the run is told what to do, which may be more than once. */
-typedef void run_told_fn(void *owner);
-
 struct run_wanted {
     struct pipeline_outline pipeline;
     const char *purpose; /* unique per pipeline: "train/3" */
@@ -74,7 +71,6 @@ struct run_wanted {
     const char *options;    /* of the task, as JSON; NULL: those of the pipeline's program */
     /* RUN_ROWS, taken if it is done, or was added and not started; NULL: they are not read. */
     struct weir_rows **known;
-    run_told_fn *told; /* NULL: nobody wants to know */
 };
 
 /* Reads the columns cpu_ns, worker_cpu_ns, bytes_read, bytes_sent and gpu_ns. */

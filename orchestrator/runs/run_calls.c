@@ -65,8 +65,6 @@ void orchestrator_run_tell(const struct run *run, struct weir_rpc_server *server
         .epochs_in_all = run->epochs_in_all > 0 ? run->epochs_in_all : run->epochs,
     };
     weir_rpc_reply(server, route, MSG_run_is, &answer, NULL);
-    if (run->told != NULL)
-        run->told(run->owner);
 }
 
 void orchestrator_run_assign(struct runs *runs, struct weir_request *request)

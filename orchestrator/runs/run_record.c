@@ -277,7 +277,6 @@ enum weir_status orchestrator_run_start(struct runs *runs, const struct run_want
     run->options = wanted->options != NULL ? weir_strdup(wanted->options) : NULL;
     run->outline = outline;
     run->done = done;
-    run->told = wanted->told;
     run->owner = owner;
     return WEIR_OK;
 }

@@ -41,7 +41,6 @@ struct run {
     size_t class_count;
     uint32_t label_kind, label_width;
     run_done_fn *done;
-    run_told_fn *told;
     void *owner;
     uint64_t timer;
     int64_t
