@@ -302,17 +302,16 @@ static enum weir_status merge_next(struct dispatcher_entry *entry, struct weir_e
     while (status == WEIR_OK && preprocess_job_fit_take(&entry->job, &group)) {
         struct weir_buf *partial = &entry->partials[group % partials_of(entry)];
         status = preprocess_chain_fit_merge(entry->plan.chain, weir_buf_view(partial), err);
-        weir_buf_clear(partial);
+        weir_buf_fini(partial);
     }
     return status;
 }
 
 void preprocess_entry_fit(struct dispatcher_entry *entry, const struct preprocess_fit *fit)
 {
-    if (!preprocess_job_fit(&entry->job, fit->group))
+    if (!preprocess_job_fit(&entry->job, fit->group, fit->partial.size))
         return;
     struct weir_buf *partial = &entry->partials[fit->group % partials_of(entry)];
-    weir_buf_clear(partial);
     weir_buf_append(partial, fit->partial.at, fit->partial.size);
     struct weir_error err;
     if (merge_next(entry, &err) != WEIR_OK)

@@ -223,13 +223,13 @@ size_t preprocess_job_leases(const struct dispatcher_job *job, uint32_t worker, 
 
 /* ---- fitting ---- */
 
-bool preprocess_job_fit(struct dispatcher_job *job, uint64_t group)
+bool preprocess_job_fit(struct dispatcher_job *job, uint64_t group, uint64_t bytes)
 {
     struct dispatcher_rank_state *rank = &job->ranks[0];
     if (!job->fitting || !preprocess_rank_has(rank, group) ||
         preprocess_rank_group(rank, group)->state == DISPATCHER_GROUP_FITTED)
         return false;
-    preprocess_rank_fitted(rank, group);
+    preprocess_rank_fitted(rank, group, bytes);
     return true;
 }
 

@@ -44,7 +44,8 @@
  *      batches in its state takes its place again, and nothing begins: it died before it could say
  *      that it was done.
  *   8  A job that fits operators first leases the groups of epoch 0, whole batches, for partial fits;
- *      they are taken in group order. Consumers wait until preprocess_job_fitted().
+ *      they are taken in group order. Consumers wait until preprocess_job_fitted(). While as many bytes of them wait
+ *      as may, for one worker that makes a lower group is slow, no group but the lowest is leased.
  *   9  Of several ranks each announces its next slices as they will be handed out; once all have, the batch's totals
  *      are in every answer. They are volatile: a beat repeats what another rank may still lack.
  *  10  A group that a worker makes for another job of the production, or made lately, is leased to that worker, who has
@@ -191,7 +192,7 @@ size_t preprocess_job_leases(const struct dispatcher_job *job, uint32_t worker, 
 
 /* A partial fit arrived. True when it is the first of its group: the caller keeps it until it is
  * taken. */
-bool preprocess_job_fit(struct dispatcher_job *job, uint64_t group);
+bool preprocess_job_fit(struct dispatcher_job *job, uint64_t group, uint64_t bytes);
 /* The next group, in order, whose partial fit is here and is to be merged now. False: none. */
 bool preprocess_job_fit_take(struct dispatcher_job *job, uint64_t *ret_group);
 /* Every partial fit was taken: the caller completes the fit, stores it and calls

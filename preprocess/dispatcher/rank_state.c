@@ -70,6 +70,7 @@ static void forget_groups(struct dispatcher_rank_state *rank, uint64_t first_gro
     memset(rank->buckets, 0, BUCKETS * sizeof(*rank->buckets));
     rank->first_group = rank->open_from = rank->lack_from = rank->touched_end = first_group;
     rank->expire_ms = INT64_MAX;
+    rank->fit_bytes = 0;
 }
 
 void preprocess_rank_slide(struct dispatcher_rank_state *rank, uint64_t first_group)
@@ -82,6 +83,7 @@ void preprocess_rank_slide(struct dispatcher_rank_state *rank, uint64_t first_gr
         struct dispatcher_group *group = preprocess_rank_group(rank, rank->first_group);
         if (is_out(group))
             LIST_REMOVE(group, in_bucket);
+        rank->fit_bytes -= group->fit_bytes;
         *group = (struct dispatcher_group){0};
     }
     rank->open_from = most(rank->open_from, first_group);
@@ -338,8 +340,8 @@ uint32_t preprocess_rank_visit(struct dispatcher_rank_state *rank,
 
 static bool may_lease(const struct dispatcher_rank_state *rank, uint64_t number)
 {
-    if (rank->fitting)
-        return true;
+    if (rank->fitting) /* the lowest group is what the others wait for */
+        return number == rank->first_group || rank->fit_bytes < DISPATCHER_FITS_BYTES_MAX;
     struct preprocess_range batches = preprocess_group(&rank->geometry, number);
     return batches.first + batches.count <= rank->oldest + WEIR_AHEAD_MAX;
 }
@@ -423,8 +425,10 @@ size_t preprocess_rank_leases(const struct dispatcher_rank_state *rank, uint32_t
     return count;
 }
 
-void preprocess_rank_fitted(struct dispatcher_rank_state *rank, uint64_t number)
+void preprocess_rank_fitted(struct dispatcher_rank_state *rank, uint64_t number, uint64_t bytes)
 {
     take_back(rank, number, DISPATCHER_GROUP_FITTED);
+    preprocess_rank_group(rank, number)->fit_bytes = bytes;
+    rank->fit_bytes += bytes;
     rank->touched_end = most(rank->touched_end, number + 1);
 }

@@ -17,6 +17,8 @@ enum {
     DISPATCHER_SENT_PATIENCE_MS = 2 * DISPATCHER_LEASE_MS,
     DISPATCHER_SILENT_MS = 10000, /* a consumer beats many times in this time */
     DISPATCHER_LEASES_MAX = 64,   /* of one worker in one job */
+    /* Of partial fits that wait; those under way come on top. */
+    DISPATCHER_FITS_BYTES_MAX = 128 << 20,
 };
 #define DISPATCHER_NO_GROUP UINT64_MAX
 
@@ -34,6 +36,7 @@ struct dispatcher_group {
     uint64_t number;  /* its own, once it was leased */
     uint64_t session; /* of the worker */
     uint64_t fence;
+    uint64_t fit_bytes;                     /* of its partial fit, while that waits */
     int64_t until_ms;                       /* leased: end; sent: when patience is over */
     LIST_ENTRY(dispatcher_group) in_bucket; /* private: while it is leased or sent */
 };
@@ -76,9 +79,10 @@ struct dispatcher_window {
 
 struct dispatcher_rank_state {
     struct preprocess_geometry geometry;
-    bool fitting;     /* groups of epoch 0 are leased for partial fits */
-    bool heard;       /* its consumer was heard of in this attempt and incarnation */
-    int64_t heard_ms; /* when; INT64_MIN: just now */
+    bool fitting;       /* groups of epoch 0 are leased for partial fits */
+    uint64_t fit_bytes; /* of those that wait for the fit of a lower group */
+    bool heard;         /* its consumer was heard of in this attempt and incarnation */
+    int64_t heard_ms;   /* when; INT64_MIN: just now */
     uint64_t beat_number;
     uint64_t oldest;           /* first batch that is not consumed */
     struct weir_bits received; /* relative to oldest: consumed or waiting at the consumer */
@@ -146,6 +150,6 @@ size_t preprocess_rank_leases(const struct dispatcher_rank_state *rank, uint32_t
                               uint64_t session, const struct dispatcher_group **ret_groups,
                               size_t max);
 /* The partial fit of a group is here: nobody makes it again. */
-void preprocess_rank_fitted(struct dispatcher_rank_state *rank, uint64_t group);
+void preprocess_rank_fitted(struct dispatcher_rank_state *rank, uint64_t group, uint64_t bytes);
 
 #endif

@@ -424,10 +424,10 @@ static void partial_fits_are_taken_in_group_order(void **state)
                      WEIR_UNAVAILABLE);
     assert_int_equal(visit(fixture, &(struct visit){.session = 1, .want = 9}, a), GROUPS);
     for (uint64_t i = GROUPS; i-- > 1;)
-        assert_true(preprocess_job_fit(&fixture->job, i));
-    assert_false(preprocess_job_fit(&fixture->job, 1)); /* repeated */
+        assert_true(preprocess_job_fit(&fixture->job, i, 1));
+    assert_false(preprocess_job_fit(&fixture->job, 1, 1)); /* repeated */
     assert_false(preprocess_job_fit_take(&fixture->job, &group));
-    assert_true(preprocess_job_fit(&fixture->job, 0));
+    assert_true(preprocess_job_fit(&fixture->job, 0, 1));
     for (uint64_t i = 0; i < GROUPS; i++) {
         assert_false(preprocess_job_fit_complete(&fixture->job));
         assert_true(preprocess_job_fit_take(&fixture->job, &group));
@@ -436,6 +436,30 @@ static void partial_fits_are_taken_in_group_order(void **state)
     assert_true(preprocess_job_fit_complete(&fixture->job));
     preprocess_job_fitted(&fixture->job);
     assert_int_equal(open_at(fixture, ONE, 0, 0).attempt, 1);
+}
+
+/* Worker 1 stands still on the lowest group; what others make meanwhile has a bound. */
+static void partial_fits_that_wait_for_a_slow_worker_are_bounded(void **state)
+{
+    struct fixture *fixture = *state;
+    struct dispatcher_lease leases[DISPATCHER_LEASES_MAX];
+    const struct visit slow = {.worker = 1, .session = 1, .want = 1};
+    struct visit other = {.worker = 2, .session = 2, .want = 1};
+    uint64_t group;
+    assert_int_equal(visit(fixture, &slow, leases), 1);
+    assert_int_equal(leases[0].group, 0);
+    assert_int_equal(visit(fixture, &other, leases), 1);
+    assert_true(preprocess_job_fit(&fixture->job, leases[0].group, DISPATCHER_FITS_BYTES_MAX));
+    assert_int_equal(visit(fixture, &other, leases), 0);
+    other.now_ms = DISPATCHER_LEASE_MS; /* by now the lowest group is another's to make */
+    assert_int_equal(visit(fixture, &other, leases), 1);
+    assert_int_equal(leases[0].group, 0);
+    assert_true(preprocess_job_fit(&fixture->job, 0, 1));
+    assert_true(preprocess_job_fit_take(&fixture->job, &group));
+    assert_int_equal(visit(fixture, &other, leases), 0);
+    assert_true(preprocess_job_fit_take(&fixture->job, &group));
+    assert_int_equal(visit(fixture, &other, leases), 1);
+    assert_int_equal(leases[0].group, 2);
 }
 
 int main(void)
@@ -471,6 +495,8 @@ int main(void)
             a_job_and_its_consumer, end),
         cmocka_unit_test_setup_teardown(a_silent_consumer_holds_no_leases, a_job_and_its_consumer,
                                         end),
+        cmocka_unit_test_setup_teardown(partial_fits_that_wait_for_a_slow_worker_are_bounded,
+                                        a_job_that_fits, end),
         cmocka_unit_test_setup_teardown(partial_fits_are_taken_in_group_order, a_job_that_fits,
                                         end),
     };
