@@ -269,6 +269,23 @@ static void a_pipeline_without_anything_to_train_on_makes_the_same(void **state)
     play->stage.skips = 0;
 }
 
+/* The second trigger fires while the first one is trained on. */
+static void a_pipeline_that_is_ahead_of_its_training_makes_the_same(void **state)
+{
+    struct play *play = *state;
+    char outcome[OUTCOME_MAX];
+    play->stage.chooses = false;
+    play->stage.fires_first = 2;
+    size_t jobs = expect(play, AMOUNT, outcome);
+    assert_true(dies(play, "pipeline.edge.TRIGGERED=!2"));
+    assert_recorded(play, PIPELINE_EVALUATING);
+    play->stage.fires_first = 0; /* they have */
+    die_at(play, PIPELINE_EVALUATING, PIPELINE_ON_TRIGGERED);
+    assert_false(dies(play, ""));
+    assert_string_equal(play->outcome, outcome);
+    assert_int_equal(play->stage.job_count, jobs);
+}
+
 static void die_at_orders_and_go_on(struct play *play, enum pipeline_event order)
 {
     char outcome[OUTCOME_MAX];
@@ -390,6 +407,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pipeline_that_is_left_alone_makes_the_same),
         cmocka_unit_test(a_pipeline_without_anything_to_train_on_makes_the_same),
+        cmocka_unit_test(a_pipeline_that_is_ahead_of_its_training_makes_the_same),
         cmocka_unit_test(a_pipeline_that_is_stopped_anywhere_makes_the_same),
         cmocka_unit_test(a_pipeline_that_is_paused_anywhere_makes_the_same),
         cmocka_unit_test(a_pipeline_that_fails_anywhere_makes_the_same),

@@ -441,6 +441,29 @@ static void on_beaten(void *owner, const struct weir_reply *reply, const struct 
     (void)owner, (void)reply, (void)err;
 }
 
+static void end_training(void *owner)
+{
+    struct stage_trainer *trainer = owner;
+    struct stage *stage = trainer->stage;
+    if (trainer->peer == NULL) /* it was ended meanwhile */
+        return;
+    if (stage_reported(stage, "\"trigger_fired\"") < stage->fires_first) {
+        weir_loop_timer(stage->loop, TEST_STEP_MS, 0, end_training, trainer);
+        return;
+    }
+    struct msg_run_done done = {.run = (uint64_t)trainer->run,
+                                .session = trainer->session,
+                                .loss = stage->loss,
+                                .busy_ns = 1000,
+                                .metrics = "{}",
+                                .model = trainer->learns ? stage->model_name : "",
+                                .outputs = trainer->learns ? "" : "outputs"};
+    const struct msg_run_beat beat = {
+        .run = done.run, .session = done.session, .stage = "", .metrics = "{\"warmth\":1}"};
+    weir_rpc_call(trainer->peer, MSG_run_beat, &beat, 5000, on_beaten, trainer);
+    weir_rpc_call(trainer->peer, MSG_run_done, &done, 5000, on_noted, trainer);
+}
+
 static void on_order(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct stage_trainer *trainer = owner;
@@ -455,7 +478,7 @@ static void on_order(void *owner, const struct weir_reply *reply, const struct w
     const struct msg_run_is *order = reply->message;
     const struct stage_job *job = find_job(trainer->stage, order->job);
     weir_require(!job->is_noted); /* nothing is done again that is on record */
-    bool learns = strcmp(order->mode, "train") == 0;
+    bool learns = trainer->learns = strcmp(order->mode, "train") == 0;
     weir_require(weir_sample_set_open(job->set_path, &set, &problem) == WEIR_OK);
     if (learns)
         write_model(trainer->stage, job, &set, order);
@@ -465,17 +488,7 @@ static void on_order(void *owner, const struct weir_reply *reply, const struct w
     WEIR_AUTO_FREE char *path = weir_format("%s/%s", order->directory, trainer->stage->model_name);
     if (learns && trainer->stage->plant != NULL)
         trainer->stage->plant(trainer->stage, path);
-    struct msg_run_done done = {.run = (uint64_t)trainer->run,
-                                .session = trainer->session,
-                                .loss = trainer->stage->loss,
-                                .busy_ns = 1000,
-                                .metrics = "{}",
-                                .model = learns ? trainer->stage->model_name : "",
-                                .outputs = learns ? "" : "outputs"};
-    const struct msg_run_beat beat = {
-        .run = done.run, .session = done.session, .stage = "", .metrics = "{\"warmth\":1}"};
-    weir_rpc_call(trainer->peer, MSG_run_beat, &beat, 5000, on_beaten, trainer);
-    weir_rpc_call(trainer->peer, MSG_run_done, &done, 5000, on_noted, trainer);
+    end_training(trainer);
 }
 
 /* Somebody who knows the number of the run, and not its token. */

@@ -25,6 +25,7 @@ struct stage_trainer {
     struct weir_rpc_peer *peer; /* NULL: this place is free */
     int64_t run;
     uint64_t session;
+    bool learns;
 };
 
 struct stage_job {
@@ -67,6 +68,7 @@ struct stage {
     const char *model_name; /* as trainers call the file of their model */
     void (*plant)(const struct stage *stage, const char *path); /* what lies there; NULL: a model */
     double loss;                                                /* that trainers report */
+    size_t fires_first; /* triggers that have fired when the first training ends */
     unsigned trainers_started;
     unsigned strangers_refused;          /* one asked for the run of each, before it did */
     struct orchestrator_sharing sharing; /* of the next orchestrator */

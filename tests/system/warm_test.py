@@ -121,7 +121,7 @@ def test_a_trainer_that_is_stopped_is_not_given_a_run():
     lab, run, lines = begun(WARM, 2)
     process = idle(run)
     os.kill(process, 19)
-    threading.Event().wait(2)  # it has to be silent for longer than a moment
+    threading.Event().wait(5)  # it has to be silent for longer than one that waits ever is (HEARD_MS in warm.c)
     learns(lab, run, lines, 1)
     await_that(lambda: process not in victims(run.data_dir, "trainer"))
     stop(run)

@@ -34,7 +34,8 @@ static void a_worker_beats_reads_and_holds_and_nothing_else(void **state)
 {
     (void)state;
     ASSERT_MAY_SEND_JUST(WEIR_ROLE_WORKER, "health", "worker_beat", "worker_leave", "job_describe",
-                         "locate", "locate_chunks", "read", "set_read", "hold", "hold_end");
+                         "locate", "locate_chunks", "read", "grant", "authority", "set_read",
+                         "hold", "hold_end");
 }
 
 static void a_trainer_serves_its_run_and_takes_its_batches_and_nothing_else(void **state)
