@@ -89,9 +89,9 @@ static bool has_readers(const struct weir_published *published)
     return !is_alone;
 }
 
-static bool is_free(const struct weir_published *published, size_t size)
+static bool is_free(const struct weir_published *published, uint64_t subject, size_t size)
 {
-    return published->references == 1 && published->size >= size &&
+    return published->references == 1 && published->subject == subject && published->size >= size &&
            published->size / WASTE < size && !has_readers(published);
 }
 
@@ -111,10 +111,11 @@ static void give_up(struct weir_published_pool *pool, size_t index)
     pool->is_used[index] = pool->is_used[pool->count];
 }
 
-struct weir_published *weir_published_pool_take(struct weir_published_pool *pool, size_t size)
+struct weir_published *weir_published_pool_take(struct weir_published_pool *pool, uint64_t subject,
+                                                size_t size)
 {
     for (size_t i = 0; i < pool->count; i++) {
-        if (!is_free(pool->of[i], size) || !begin_again(pool->of[i]))
+        if (!is_free(pool->of[i], subject, size) || !begin_again(pool->of[i]))
             continue;
         pool->is_used[i] = true;
         return weir_published_share(pool->of[i]);
@@ -123,6 +124,7 @@ struct weir_published *weir_published_pool_take(struct weir_published_pool *pool
     if (published == NULL || pool->count == WEIR_PUBLISHED_POOL || size > pool->bytes_max ||
         pool->bytes > pool->bytes_max - size)
         return published;
+    published->subject = subject;
     pool->bytes += size;
     pool->of[pool->count] = published;
     pool->is_used[pool->count++] = true;

@@ -7,9 +7,9 @@
  *
  * The maker uses memory again that no reader has any more. Nobody's word is needed for that: each reader is sent an
  * open file description of its own, under a shared lock (flock(2)), which lasts as long as the message, the descriptor
- * or a mapping of it does, and which the kernel ends with the process. A reader can give up its own lock, and harm
- * itself.
- */
+ * or a mapping of it does, and which the kernel ends with the process. A reader can give up its own lock, or look at
+ * what is left behind a batch that is shorter than the one before: it sees bytes of its own subject, for memory is used
+ * again for that alone. */
 #ifndef WEIR_RPC_PUBLISHED_H
 #define WEIR_RPC_PUBLISHED_H
 
@@ -32,6 +32,7 @@ struct weir_published {
     uint64_t key;          /* random */
     _Atomic uint64_t word; /* the caller's */
     int fd;
+    uint64_t subject; /* of a pool's: as it was taken first */
     bool is_sealed;
     size_t references;
 };
@@ -52,8 +53,9 @@ struct weir_published_pool {
     bool is_used[WEIR_PUBLISHED_POOL]; /* since the last trim */
 };
 
-/* Returns writable memory of `size` bytes or more: of the pool, if no reader has it, or new. NULL as above. */
-struct weir_published *weir_published_pool_take(struct weir_published_pool *pool,
+/* Returns writable memory of `size` bytes or more: of the pool, if no reader has it and it was for the same `subject`,
+ * whose readers may have all that it held, or new. NULL as above. */
+struct weir_published *weir_published_pool_take(struct weir_published_pool *pool, uint64_t subject,
                                                 size_t size) WEIR_MUST_USE;
 /* Gives up memory that was not taken since the last time. */
 void weir_published_pool_trim(struct weir_published_pool *pool);

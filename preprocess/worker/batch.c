@@ -178,6 +178,13 @@ void preprocess_batch_unpublish(struct worker_batch *batch)
     batch->published = NULL;
 }
 
+/* Memory that is used again still has pieces of the batch before beside the frames of this one: another tenant's, or of
+ * samples that are erased meanwhile. */
+static void clear_until(const struct weir_published *published, size_t from, size_t until)
+{
+    memset(published->at + from, 0, until - from);
+}
+
 void preprocess_batch_publish(struct worker_batch *batch, struct weir_published *published)
 {
     uint64_t written[WEIR_WIRE_FRAMES_MAX];
@@ -188,9 +195,12 @@ void preprocess_batch_publish(struct worker_batch *batch, struct weir_published 
     }
     weir_frames_clear(&batch->frames);
     for (size_t i = 0; i < count; i++) {
+        size_t next = at + worker_batch_step(written[i]);
         weir_frames_view(&batch->frames, published->at + at, written[i]);
-        at += worker_batch_step(written[i]);
+        clear_until(published, at + written[i], next);
+        at = next;
     }
+    clear_until(published, at, published->size);
     batch->in_loan = 0;
     batch->published = published;
     if (!weir_published_seal(published))

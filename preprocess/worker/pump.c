@@ -163,23 +163,25 @@ static enum weir_status make_lent(struct worker *worker, const struct worker_mak
     return status;
 }
 
-/* Memory for a batch that several consumers read; NULL: it is made in the worker's own. */
-static struct weir_published *publish(struct worker *worker, const struct batch_request *request)
+/* Memory for a batch that the consumers of a production read; NULL: it is made in the worker's own. */
+static struct weir_published *publish(struct worker *worker, uint64_t production,
+                                      const struct batch_request *request)
 {
     uint64_t bytes = bytes_of(request);
     bool is_finished = preprocess_chain_left(request->plan->chain)->count == 0;
     if (worker->ways == NULL || worker->compression != WEIR_COMPRESSION_NONE || !is_finished ||
         bytes < WORKER_PUBLISHED_BYTES_MIN)
         return NULL;
-    return weir_published_pool_take(&worker->published,
+    return weir_published_pool_take(&worker->published, production,
                                     bytes + WEIR_WIRE_FRAMES_MAX * BATCH_LENT_ALIGNMENT);
 }
 
 /* Makes it for several consumers, where each of them reads it, if that can be. */
-static enum weir_status make_shared(struct worker *worker, struct batch_request *request,
-                                    struct worker_batch **ret_batch, struct weir_error *err)
+static enum weir_status make_shared(struct worker *worker, uint64_t production,
+                                    struct batch_request *request, struct worker_batch **ret_batch,
+                                    struct weir_error *err)
 {
-    struct weir_published *published = publish(worker, request);
+    struct weir_published *published = publish(worker, production, request);
     struct batch_loan loan = {.claimed_ms = 0};
     if (published != NULL)
         loan.memory = (struct weir_loan){
@@ -245,7 +247,7 @@ static void make(struct worker *worker, const struct worker_make *what)
         status =
             preprocess_batch_maker_fold(worker->batch_maker, &request, &source.task->partial, &err);
     else if (sharing.count > 1)
-        status = make_shared(worker, &request, &batch, &err);
+        status = make_shared(worker, lease->production, &request, &batch, &err);
     else
         status = make_lent(worker, what, &request, &batch, &err);
     int64_t made_ns = weir_cpu_thread_ns();

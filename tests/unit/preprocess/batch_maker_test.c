@@ -331,6 +331,36 @@ static void a_batch_outlives_the_loan_it_was_made_in(void **state)
     expect_all(lab, SAMPLES, WEIR_SAMPLE_LIVE); /* what comes next has memory of its own */
 }
 
+static void assert_clear(const uint8_t *at, const uint8_t *until)
+{
+    for (; at < until; at++)
+        assert_int_equal(*at, 0);
+}
+
+static void nothing_is_published_beside_the_frames_of_a_batch(void **state)
+{
+    struct lab *lab = *state;
+    struct weir_published *published = weir_published_new(LENT_BYTES);
+    struct worker_batch *batch = NULL;
+    assert_non_null(published);
+    memset(published->at, 'o', published->size); /* of the batch before */
+    lab->loan.memory =
+        (struct weir_loan){.at = published->at, .size = published->size, .word = &published->word};
+    assert_int_equal(make(lab, 0, &batch), WEIR_OK);
+    preprocess_batch_publish(batch, published);
+    assert_ptr_equal(batch->published, published);
+    const uint8_t *at = published->at;
+    for (size_t i = 0; i < batch->frames.count; i++) {
+        struct weir_bytes frame = weir_frames_at(&batch->frames, i);
+        if (frame.size == 0)
+            continue;
+        assert_clear(at, frame.at);
+        at = frame.at + frame.size;
+    }
+    assert_clear(at, published->at + published->size);
+    preprocess_batch_free(batch);
+}
+
 static void a_batch_that_cannot_be_made_leaves_the_loan_to_the_next(void **state)
 {
     struct lab *lab = *state;
@@ -422,6 +452,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             a_batch_that_loses_rows_behind_reading_is_written_as_a_whole, open_lab, close_lab),
         cmocka_unit_test_setup_teardown(a_batch_outlives_the_loan_it_was_made_in, open_lab,
+                                        close_lab),
+        cmocka_unit_test_setup_teardown(nothing_is_published_beside_the_frames_of_a_batch, open_lab,
                                         close_lab),
         cmocka_unit_test_setup_teardown(a_batch_that_cannot_be_made_leaves_the_loan_to_the_next,
                                         open_lab, close_lab),

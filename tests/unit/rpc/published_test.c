@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-enum { SIZE = 10000, READER = 7, OTHER = 8 };
+enum { SIZE = 10000, READER = 7, OTHER = 8, SUBJECT = 9 };
 
 struct fixture {
     struct temp_dir dir;
@@ -132,7 +132,7 @@ static void what_came_before_is_given_up(void **state)
 
 static struct weir_published *make_in(struct weir_published_pool *pool, uint8_t value)
 {
-    struct weir_published *published = weir_published_pool_take(pool, SIZE);
+    struct weir_published *published = weir_published_pool_take(pool, SUBJECT, SIZE);
     assert_non_null(published);
     memset(published->at, value, SIZE);
     assert_true(weir_published_seal(published));
@@ -216,9 +216,27 @@ static void memory_that_is_given_up_is_not_used_again(void **state)
     weir_published_free(make_in(&pool, 3));
     weir_published_pool_clear(&pool);
     assert_int_equal(pool.bytes, 0);
-    struct weir_published *fresh = weir_published_pool_take(&pool, SIZE);
+    struct weir_published *fresh = weir_published_pool_take(&pool, SUBJECT, SIZE);
     assert_all(fresh->at, 0);
     weir_published_free(fresh);
+    weir_published_pool_clear(&pool);
+}
+
+static void memory_is_used_again_for_its_own_subject_alone(void **state)
+{
+    (void)state;
+    struct weir_published_pool pool = {.bytes_max = 2 * SIZE};
+    struct weir_published *first = make_in(&pool, 1);
+    const uint8_t *at = first->at;
+    weir_published_free(first); /* the pool still has it */
+    struct weir_published *theirs = weir_published_pool_take(&pool, SUBJECT + 1, SIZE);
+    assert_non_null(theirs);
+    assert_ptr_not_equal(theirs->at, at);
+    assert_all(theirs->at, 0);
+    struct weir_published *again = make_in(&pool, 2);
+    assert_ptr_equal(again->at, at);
+    weir_published_free(again);
+    weir_published_free(theirs);
     weir_published_pool_clear(&pool);
 }
 
@@ -309,6 +327,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(memory_is_used_again_once_no_reader_has_it, begin, end),
         cmocka_unit_test_setup_teardown(a_reader_that_dies_holds_no_memory, begin, end),
         cmocka_unit_test(memory_that_is_given_up_is_not_used_again),
+        cmocka_unit_test(memory_is_used_again_for_its_own_subject_alone),
         cmocka_unit_test_setup_teardown(what_could_change_or_is_too_small_is_not_mapped, begin,
                                         end),
         cmocka_unit_test_setup_teardown(who_has_not_said_who_he_is_or_says_it_twice_gets_nothing,
