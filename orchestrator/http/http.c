@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SILENCE_S = 5, LOOK_MS = 500, STREAM_BLOCK = 16384, RETIRED_MAX = 3 };
@@ -409,7 +410,7 @@ static void *text_for(const char *text)
     return (void *)(uintptr_t)text;
 }
 
-/* `fd` is the library's from then on, unless it could not be started. */
+/* `fd` is the library's from then on; where it could not be started, see close_left(). */
 static struct MHD_Daemon *start_daemon(struct listener *listener, const struct http_tls *tls,
                                        int fd)
 {
@@ -431,19 +432,30 @@ static struct MHD_Daemon *start_daemon(struct listener *listener, const struct h
         on_completed, listener, MHD_OPTION_ARRAY, is_secure ? secure : none, MHD_OPTION_END);
 }
 
+/* Closes a copy of the socket that the library was given and did not start with, unless it has done so: it does where
+ * it cannot use the certificate, and not where it has no descriptors (0.9.75). The number may be another file's then. */
+static void close_left(const struct http *http, int copy)
+{
+    struct stat ours, left;
+    if (fstat(http->fd, &ours) == 0 && fstat(copy, &left) == 0 && ours.st_dev == left.st_dev &&
+        ours.st_ino == left.st_ino)
+        (void)close(copy);
+}
+
 /* One more listener, the last one. */
 static enum weir_status add_listener(struct http *http, const struct http_tls *tls,
                                      struct weir_error *err)
 {
     WEIR_AUTO_FREE struct listener *listener = weir_calloc(1, sizeof(*listener));
-    WEIR_AUTO_FD int fd = fcntl(http->fd, F_DUPFD_CLOEXEC, 0); /* each closes its own */
+    int fd = fcntl(http->fd, F_DUPFD_CLOEXEC, 0); /* each closes its own */
     listener->http = http;
     listener->daemon = fd >= 0 ? start_daemon(listener, tls, fd) : NULL;
+    if (listener->daemon == NULL && fd >= 0)
+        close_left(http, fd);
     if (listener->daemon == NULL)
         return weir_fail(err, tls != NULL ? WEIR_INVALID : WEIR_LIMIT,
                          "%s: libmicrohttpd cannot be started at %s%s", http->what, http->address,
                          tls != NULL ? ": expected a certificate and its key, in PEM" : "");
-    fd = -1; /* the library's */
     const union MHD_DaemonInfo *about =
         MHD_get_daemon_info(listener->daemon, MHD_DAEMON_INFO_EPOLL_FD);
     weir_require(about != NULL);
