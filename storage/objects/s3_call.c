@@ -14,6 +14,8 @@
 
 enum { CONNECT_MS = 5000, STILL_S = 20, SUCCESS = 200, REDIRECTION = 300, NS_PER_US = 1000 };
 
+static const int64_t DATE_MAX_S = 253402300799; /* of the years that have four digits */
+
 struct s3_call {
     struct s3_transport *transport;
     struct weir_transfer transfer; /* easy NULL: none is under way */
@@ -233,20 +235,28 @@ static void begin_try(void *owner)
         storage_identity_await(identity_of(call), &call->waiting);
 }
 
+/* Returns the second that the store dates its answer with; -1: it says none. */
+static int64_t date_of(const struct s3_answer *answer)
+{
+    int64_t date_s = (int64_t)curl_getdate(answer->date, NULL);
+
+    return date_s >= 0 && date_s <= DATE_MAX_S ? date_s : -1;
+}
+
 /* True when the same request may do better by what the store says of it. */
 static bool heed(struct s3_call *call, const struct s3_answer *answer)
 {
     struct s3_signer *signer = call->sending.request.signer;
     enum s3_verdict verdict = storage_s3_answer_judge(answer);
-    time_t now = curl_getdate(answer->date, NULL);
+    int64_t now_s = date_of(answer);
 
     if (verdict == S3_FINAL || verdict == S3_PASSING || signer == NULL)
         return verdict == S3_PASSING;
     if (verdict == S3_KEYS_OVER && signer->is_found)
         storage_identity_refuse(identity_of(call), call->sending.request.key_id);
-    if (verdict == S3_CLOCK_OFF && now != -1)
-        signer->ahead_us = (int64_t)now * 1000000 - weir_now_wall_us();
-    return verdict == S3_KEYS_OVER ? signer->is_found : now != -1;
+    if (verdict == S3_CLOCK_OFF && now_s != -1)
+        signer->ahead_us = now_s * 1000000 - weir_now_wall_us();
+    return verdict == S3_KEYS_OVER ? signer->is_found : now_s != -1;
 }
 
 /* ---- tries ---- */
@@ -287,11 +297,10 @@ static void hear_clock(struct s3_call *call, const struct s3_answer *answer)
 {
     struct s3_signer *signer = call->sending.request.signer;
     bool is_done = answer->code >= SUCCESS && answer->code < REDIRECTION;
-    time_t date = is_done && signer != NULL ? curl_getdate(answer->date, NULL) : -1;
+    int64_t date_s = is_done && signer != NULL ? date_of(answer) : -1;
 
-    if (date != -1)
-        storage_s3_clock_hear(&signer->clock, (int64_t)date, call->sent_us,
-                              weir_now_ns() / NS_PER_US);
+    if (date_s != -1)
+        storage_s3_clock_hear(&signer->clock, date_s, call->sent_us, weir_now_ns() / NS_PER_US);
 }
 
 static void on_over(void *owner, int result)
