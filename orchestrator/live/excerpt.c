@@ -157,8 +157,9 @@ json_t *orchestrator_live_event(const json_t *answer)
         "order state in_trainers kept_after run runs batches why tried promised place share operators "
         "parent checksum active metric interval value failed filtered erasure step models replacement "
         "hash triggers active_model cost file after_trigger models_dropped models_kept export from to "
-        "jobs worker launcher");
+        "jobs worker launcher of per spent then money cpu_seconds gpu_seconds");
     set_inner(event, "audit", "failed filtered");
+    set_inner(event, "spent", "money currency cpu_seconds gpu_seconds");
     if (json_object_get(answer, "error") != NULL)
         json_object_set_new(event, "error", json_string("weir status says why"));
     return event;

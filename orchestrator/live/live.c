@@ -181,16 +181,28 @@ static void need_part(struct live *live, const struct live_kind *kind, struct li
     part->is_stale = part->is_stale || !kind->of_pipeline;
 }
 
-/* The newest pipelines that a scope sees, which have pictures in it. */
-static void list_pipelines(const struct pipelines *pipelines, struct live_scope *scope)
+/* The newest pipelines that a scope sees, which have pictures in it. One that takes the place of another may have parts
+ * that are older than what its viewers were sent last, for another scope has shown it: these are sent again. True: there
+ * are such parts. */
+static bool list_pipelines(struct live *live, struct live_scope *scope)
 {
-    scope->pipeline_count = 0;
-    for (const struct pipeline *pipeline = pipelines->first;
-         pipeline != NULL && scope->pipeline_count < LIVE_PIPELINES_MAX;
-         pipeline = orchestrator_pipeline_next(pipeline))
-        if (orchestrator_pipeline_state(pipeline) != PIPELINE_REMOVED &&
-            orchestrator_pipeline_is_seen_by(pipeline, scope->tenant))
-            scope->pipelines[scope->pipeline_count++] = orchestrator_pipeline_id(pipeline);
+    int64_t listed[LIVE_PIPELINES_MAX];
+    size_t count = 0;
+    bool has_news = false;
+    for (const struct pipeline *pipeline = live->topics->pipelines->first;
+         pipeline != NULL && count < LIVE_PIPELINES_MAX;
+         pipeline = orchestrator_pipeline_next(pipeline)) {
+        if (orchestrator_pipeline_state(pipeline) == PIPELINE_REMOVED ||
+            !orchestrator_pipeline_is_seen_by(pipeline, scope->tenant))
+            continue;
+        listed[count] = orchestrator_pipeline_id(pipeline);
+        if (scope->pipeline_count > 0 && !orchestrator_live_scope_has(scope, listed[count]))
+            has_news |= orchestrator_live_parts_renew(&live->parts, listed[count]);
+        count++;
+    }
+    memcpy(scope->pipelines, listed, count * sizeof(*listed));
+    scope->pipeline_count = count;
+    return has_news;
 }
 
 static bool is_looked_at(const struct live *live, int64_t pipeline)
@@ -230,7 +242,7 @@ static void settle(struct live *live)
     bool has_news = false;
     drop_scopes(live);
     LIST_FOREACH (scope, &live->scopes, link) {
-        list_pipelines(live->topics->pipelines, scope);
+        has_news |= list_pipelines(live, scope);
         has_news |= orchestrator_live_recent_read(live->topics->pipelines, scope);
     }
     drop_others(live);

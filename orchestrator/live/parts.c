@@ -44,6 +44,19 @@ bool orchestrator_live_part_set(struct live_parts *parts, struct live_part *part
     return true;
 }
 
+bool orchestrator_live_parts_renew(struct live_parts *parts, int64_t pipeline)
+{
+    struct live_part *part;
+    bool has_any = false;
+    TAILQ_FOREACH (part, &parts->all, link) {
+        if (part->of.pipeline != pipeline || part->text == NULL)
+            continue;
+        part->number = ++parts->number;
+        has_any = true;
+    }
+    return has_any;
+}
+
 void orchestrator_live_part_drop(struct live_parts *parts, struct live_part *part)
 {
     TAILQ_REMOVE(&parts->all, part, link);

@@ -40,6 +40,8 @@ struct live_part *orchestrator_live_part_add(struct live_parts *parts, const voi
 /* Returns true when it is another text than before. */
 bool orchestrator_live_part_set(struct live_parts *parts, struct live_part *part,
                                 struct weir_bytes text);
+/* Counts all parts of a pipeline as changed. Returns true when it has any. */
+bool orchestrator_live_parts_renew(struct live_parts *parts, int64_t pipeline);
 void orchestrator_live_part_drop(struct live_parts *parts, struct live_part *part);
 /* The first part that has changed since a number, of those for a scope; NULL: none has. */
 const struct live_part *orchestrator_live_part_after(const struct live_parts *parts,

@@ -1,6 +1,7 @@
 /* One statement, however much has happened. */
 #include "orchestrator/live/recent.h"
 
+#include "core/base/utf8.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/live/excerpt.h"
 #include "orchestrator/screen/lines.h"
@@ -34,14 +35,11 @@ static enum weir_status read(const struct pipelines *pipelines, const struct liv
                   DB_I64(LIVE_LINES_MAX), DB_TEXT(weir_buf_text(&seen)));
 }
 
-/* Cuts a text before a character. */
 static void cut(struct weir_buf *text)
 {
     if (text->size <= LINE_BYTES_MAX)
         return;
-    text->size = LINE_BYTES_MAX;
-    while (text->size > 0 && (text->at[text->size] & 0xc0) == 0x80)
-        text->size--;
+    text->size = weir_utf8_cut(weir_buf_view(text), LINE_BYTES_MAX);
     weir_buf_append_text(text, "…");
 }
 

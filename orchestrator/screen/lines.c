@@ -279,8 +279,9 @@ static void export_finished(const json_t *event, struct weir_buf *out)
 
 static void export_dropped(const json_t *event, struct weir_buf *out)
 {
-    weir_buf_printf(out, "export %lld of %s is dropped: %s", number_of(event, "export"),
-                    text_of(event, "pipeline"), text_of(event, "directory"));
+    const char *directory = text_of(event, "directory"); /* empty: of an excerpt that names none */
+    weir_buf_printf(out, "export %lld of %s is dropped%s%s", number_of(event, "export"),
+                    text_of(event, "pipeline"), directory[0] == '\0' ? "" : ": ", directory);
 }
 
 static void dry_run_cost(const json_t *cost, struct weir_buf *out)

@@ -10,6 +10,7 @@
 #include "orchestrator/live/excerpt.h"
 #include "orchestrator/live/gate.h"
 #include "orchestrator/live/parts.h"
+#include "orchestrator/screen/lines.h"
 #include "orchestrator/values/page_place.h"
 
 #include <stdlib.h>
@@ -131,6 +132,14 @@ static void a_scope_has_the_parts_of_its_pipelines_and_its_own(void **state)
     assert_string_equal(weir_buf_text(&read), "all 1 2 ");
     read_from(&parts, red, 0, &read);
     assert_string_equal(weir_buf_text(&read), "red 2 ");
+    uint64_t seen = parts.number;
+    red->pipelines[0] = 1; /* which the other scope has shown before */
+    read_from(&parts, red, seen, &read);
+    assert_string_equal(weir_buf_text(&read), "");
+    assert_true(orchestrator_live_parts_renew(&parts, 1));
+    read_from(&parts, red, seen, &read);
+    assert_string_equal(weir_buf_text(&read), "1 ");
+    assert_false(orchestrator_live_parts_renew(&parts, 4));
     for (size_t i = 0; i < WEIR_COUNT(made); i++)
         orchestrator_live_part_drop(&parts, made[i]);
     orchestrator_live_scope_leave(red);
@@ -173,6 +182,23 @@ static void the_line_of_an_event_quotes_no_record(void **state)
     assert_non_null(strstr(text, "lab"));
     assert_non_null(strstr(text, "\"failed\":1"));
     free(text);
+    json_decref(shown);
+    json_decref(event);
+}
+
+static void the_line_of_a_spent_budget_is_whole(void **state)
+{
+    (void)state;
+    WEIR_AUTO_BUF line = {0};
+    json_t *event =
+        json_pack("{s:s,s:s,s:s,s:i,s:i,s:i,s:s,s:s,s:{s:i,s:i}}", "event", "budget_spent",
+                  "pipeline", "lab", "of", "all", "money", 0, "cpu_seconds", 60, "gpu_seconds", 0,
+                  "per", "day", "then", "hold", "spent", "cpu_seconds", 61, "gpu_seconds", 0);
+    json_t *shown = orchestrator_live_event(event);
+    orchestrator_screen_line_of(shown, &line);
+    assert_string_equal(weir_buf_text(&line),
+                        "pipeline lab: the budget of all pipelines of today is spent: 61 of 60 CPU "
+                        "s; nothing fires any more today");
     json_decref(shown);
     json_decref(event);
 }
@@ -235,6 +261,7 @@ int main(void)
         cmocka_unit_test(a_scope_has_the_parts_of_its_pipelines_and_its_own),
         cmocka_unit_test(the_log_keeps_the_newest_lines_and_goes_on_after_any_of_them),
         cmocka_unit_test(the_line_of_an_event_quotes_no_record),
+        cmocka_unit_test(the_line_of_a_spent_budget_is_whole),
         cmocka_unit_test(words_of_people_are_left_out),
         cmocka_unit_test(evaluations_are_those_of_the_newest_triggers),
     };
