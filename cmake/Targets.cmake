@@ -132,7 +132,8 @@ function(weir_test_program name)
     WEIR_SOURCE_DIR="${PROJECT_SOURCE_DIR}" WEIR_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
 endfunction()
 
-# Where there are sanitizers, what they report of a process of the test fails it (tests/support/reporting).
+# The same as add_test(); in builds with sanitizers the test fails, too, if these report anything of a process of it
+# (tests/support/reporting).
 function(weir_add_test _name name _command program) # argument…
   set(reporting)
   if(WEIR_SANITIZE)

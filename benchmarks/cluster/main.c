@@ -280,7 +280,7 @@ static enum weir_status return_all(void *state, double *ret_rate, struct weir_er
     return status;
 }
 
-/* Where the workers have machines of their own. */
+/* The same, reckoned for workers that have machines of their own. */
 static enum weir_status return_to_services(void *state, double *ret_rate, struct weir_error *err)
 {
     struct pool_return returned = {0};

@@ -1,4 +1,4 @@
-/* What a page does wrong, as far as a machine sees: sentences, none for a page that is right. Colours are judged as they are
+/* Faults of a page, as far as a machine sees them: sentences, none for a page that is right. Colours are judged as they are
  * composed below each text (WCAG 2.2: 1.4.3, 1.4.11), in the mode and at the width that the page is shown in. */
 (() => {
   const found = [];

@@ -17,7 +17,7 @@ WIDTHS = (360, 900, 1600)
 PAPER = 680  # pixels of a sheet
 REPORTS = 40
 AUDIT = (Path(__file__).resolve().parent / "audit.js").read_text()
-# What a person reaches with Tab.
+# All that a person reaches with Tab.
 REACHED = "[...document.querySelectorAll('a[href], button, input, select, summary, [tabindex]')].filter(n => n.tabIndex >= 0 && n.checkVisibility())"
 # The outline of what has the focus: its width, and its contrast with the ground is the audit's of a mark.
 FOCUSED = """(() => { const n = document.activeElement, s = getComputedStyle(n);
@@ -49,7 +49,7 @@ def look(browser, **how):
 
 
 def hear(browser):
-    """What of those that take the focus a screen reader has no words for."""
+    """Elements that take the focus, and that a screen reader has no words for."""
     nodes = browser.order("Accessibility.getFullAXTree")["nodes"]
     found = []
     for node in nodes:

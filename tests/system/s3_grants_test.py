@@ -85,7 +85,7 @@ def store_of(tmp, samples, files=4):
 
 
 def made(lab):
-    """What comes of the pipeline where a worker elsewhere makes all batches, and its last row."""
+    """The outcome of the pipeline where a worker elsewhere makes all batches, and the worker's last row."""
     with lab.serving(), working(lab, "rosa", *nothing(lab)) as rosa:
         submit(lab)
         events, row = told(lab), rosa.row()

@@ -8,8 +8,6 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
-
-
 def including(header):
     return lambda text: f'#include "{header}"\n{text or ""}'
 
@@ -30,7 +28,7 @@ ALLOWED = {
 
 
 def checked(changes):
-    """How the tool ends on a tree with these changes, and its lines."""
+    """Returns the exit code of the tool on a tree with these changes, and its lines."""
     with tempfile.TemporaryDirectory(prefix="weir-layers-") as folder:
         tree = pathlib.Path(folder)
         for name in ("core", "storage", "selector", "orchestrator", "preprocess", "trainer_client", "cli", "tools"):
