@@ -433,7 +433,7 @@ static struct MHD_Daemon *start_daemon(struct listener *listener, const struct h
 }
 
 /* Closes a copy of the socket that the library was given and did not start with, unless it has done so: it does where
- * it cannot use the certificate, and not where it has no descriptors (0.9.75). The number may be another file's then. */
+ * it cannot use the certificate, not where it has no descriptors (0.9.75). Then the number may be another file's. */
 static void close_left(const struct http *http, int copy)
 {
     struct stat ours, left;

@@ -182,8 +182,8 @@ static void need_part(struct live *live, const struct live_kind *kind, struct li
 }
 
 /* The newest pipelines that a scope sees, which have pictures in it. One that takes the place of another may have parts
- * that are older than what its viewers were sent last, for another scope has shown it: these are sent again. True: there
- * are such parts. */
+ * that are older than what its viewers were sent last, for another scope has shown it: these are sent again. True:
+ * there are such parts. */
 static bool list_pipelines(struct live *live, struct live_scope *scope)
 {
     int64_t listed[LIVE_PIPELINES_MAX];

@@ -6,6 +6,7 @@
 #define WEIR_TESTS_COMPONENT_ORCHESTRATOR_STAGE_H
 
 #include "core/base/bits.h"
+#include "core/wire/sample_set.h"
 #include "orchestrator/orchestrator.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "tests/support/postgres.h"
@@ -101,6 +102,14 @@ struct pipeline *stage_submit(struct stage *stage, const char *yaml);
 void stage_on_erase_progress_request(void *owner, struct weir_request *request);
 void stage_on_erase_samples_request(void *owner, struct weir_request *request);
 void stage_on_erase_reports_request(void *owner, struct weir_request *request);
+
+/* Starting and ending of trainers: orchestrator_stage_trainers.c. */
+enum weir_status stage_start_trainer(void *owner, const struct orchestrator_trainer *wanted,
+                                     struct weir_error *err);
+void stage_end_trainer(void *owner, int64_t run);
+struct stage_job *stage_find_job(struct stage *stage, uint64_t number); /* NULL: none was opened */
+/* Counts the samples of a set that are erased. */
+size_t stage_erased_of(const struct stage *stage, const struct weir_sample_set *set);
 
 /* The orchestrator takes in an erasure that storage has accepted. */
 void stage_accept(struct stage *stage, int64_t number, const char *reference);
