@@ -15,10 +15,14 @@
 
 enum {
     CONNECT_MS = 2000, /* grants last no longer */
-    STILL_S = 5,
+    STILL_S = 5,       /* of less than STILL_BYTES a second: storage is faster */
+    STILL_BYTES = 4096,
+    LATE_MS = 1500,             /* a grant that was sent so late may have ended on its way */
+    PART_BYTES_MAX = 512 << 20, /* as large as `sample_bytes_max` may be */
     URL_BYTES_MAX = 16 << 10,
     SIGNATURE_BYTES = 32,
     PARTIAL = 206,
+    FORBIDDEN = 403,
     NOT_FOUND = 404,
     PRECONDITION_FAILED = 412,
     REASON_TEXT = 160,
@@ -46,6 +50,7 @@ struct objects_read {
     size_t count;
     size_t next; /* that is to be sent */
     size_t under_way;
+    int64_t begun_ms; /* its grants are not older */
     void (*done)(void *owner);
     void *owner;
     TAILQ_ENTRY(objects_read) link; /* while something is to be sent */
@@ -60,6 +65,7 @@ struct slot {
     size_t at;                 /* index of the part */
     uint8_t *bytes;
     uint64_t got;
+    bool is_late;
 };
 
 struct objects {
@@ -173,7 +179,7 @@ static void set_options(struct slot *slot, const struct request *request)
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, slot);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
-    curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, (long)STILL_BYTES);
     curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)STILL_S);
     if (request->authority == NULL)
         return;
@@ -190,6 +196,7 @@ static void send_part(struct slot *slot, struct objects_read *read)
     slot->at = read->next++;
     slot->bytes = weir_realloc(NULL, request->size, 1);
     slot->got = 0;
+    slot->is_late = weir_loop_now_ms(slot->objects->loop) - read->begun_ms > LATE_MS;
     read->under_way++;
     add_headers(slot, request);
     set_options(slot, request);
@@ -258,7 +265,8 @@ static bool has_come(const struct slot *slot, int result, long code, char reason
     return false;
 }
 
-/* A part that is another one by now, or gone, says nothing of the others. */
+/* A part that is another one by now, or gone, says nothing of the others; grants that have waited too long for parts
+ * before them say nothing of the store. */
 static void settle(struct slot *slot, int result)
 {
     struct objects *objects = slot->objects;
@@ -277,7 +285,8 @@ static void settle(struct slot *slot, int result)
     objects->tally.refused++;
     if (code == NOT_FOUND || code == PRECONDITION_FAILED)
         return;
-    pause_grants(objects, read->requests[slot->at].host, reason);
+    if (code != FORBIDDEN || !slot->is_late)
+        pause_grants(objects, read->requests[slot->at].host, reason);
     give_up(read);
 }
 
@@ -310,7 +319,7 @@ static bool is_whole(const struct msg_granted *answer)
                    strpbrk(answer->urls.at[i], "\r\n") == NULL &&
                    strpbrk(answer->etags.at[i], "\r\n") == NULL;
     for (size_t i = 0; is_right && i < ids; i++)
-        is_right = answer->objects.at[i] <= urls;
+        is_right = answer->objects.at[i] <= urls && answer->lengths.at[i] <= PART_BYTES_MAX;
     return is_right;
 }
 
@@ -341,6 +350,7 @@ enum weir_status preprocess_objects_read(struct objects *objects, const struct o
         return weir_fail(err, WEIR_INVALID, "granted: columns that do not fit each other");
     struct objects_read *read = weir_calloc(1, sizeof(*read));
     read->objects = objects;
+    read->begun_ms = weir_loop_now_ms(objects->loop);
     read->arena = weir_arena_new();
     read->requests = weir_calloc(count, sizeof(*read->requests));
     read->parts = weir_calloc(count, sizeof(*read->parts));

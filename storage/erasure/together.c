@@ -8,6 +8,7 @@ enum {
         4, /* open erasures whose bytes are worked on by rotation: none waits for a large one */
     GATHER_QUIET_MS = 100, /* without another request, at most: */
     GATHER_MAX_MS = 1000,
+    UNDER_WAY_MAX_MS = 10000, /* for those that are not in force yet: a scan may hold them up */
 };
 
 void storage_erasure_remove(struct erasures *erasures, const struct erasure_record *erasure)
@@ -72,7 +73,7 @@ static struct erasure_record *next_not_begun(const struct erasures *erasures,
     return NULL;
 }
 
-/* Some that were taken up before the deadline are not in force yet: however long that takes, they are waited for. */
+/* Some that were taken up before the deadline are not in force yet. */
 static bool are_under_way(const struct erasures *erasures, int64_t deadline_ms)
 {
     for (size_t i = 0; i < erasures->count; i++) {
@@ -94,7 +95,7 @@ static int64_t gather_ms(const struct eraser *eraser, const struct erasure_recor
     int64_t deadline_ms = first->in_force_ms + GATHER_MAX_MS, left_ms = deadline_ms - now_ms;
     int64_t quiet_ms = erasures->newest_ms + GATHER_QUIET_MS - now_ms;
 
-    if (are_under_way(erasures, deadline_ms))
+    if (now_ms < first->in_force_ms + UNDER_WAY_MAX_MS && are_under_way(erasures, deadline_ms))
         return GATHER_QUIET_MS;
     return storage_accepts_any(eraser->accepts) || quiet_ms > left_ms ? left_ms : quiet_ms;
 }
