@@ -11,6 +11,8 @@ enum {
     CROWD_MIN = 17,
     CROWD_QUIET_MS = 1000, /* after the last one of a crowd */
     CROWD_PATIENCE_MS = 10000,
+    PUT_OFF_MS = 100,       /* between two tries … */
+    PUT_OFF_MAX_MS = 10000, /* … and how long for, until those who ask are told */
 };
 
 json_t *orchestrator_erasure_row_json(int64_t number, const char *dataset, const char *reference)
@@ -63,28 +65,51 @@ enum weir_status orchestrator_erasures_record(struct erasures *erasures, json_t 
 
 /* ---- the queue ---- */
 
-void orchestrator_erasures_record_accepted(struct erasures *erasures)
+static void record(void *owner)
+{
+    (void)orchestrator_erasures_record_accepted(owner);
+}
+
+/* Tables are rewritten when receipts are due, which takes a moment: what storage has accepted is not refused for that. */
+static bool is_put_off(struct erasures *erasures, enum weir_status status)
+{
+    int64_t now_ms = weir_loop_now_ms(erasures->context->loop);
+    if (status != WEIR_UNAVAILABLE)
+        return false;
+    if (erasures->accepted.put_off_ms == 0)
+        erasures->accepted.put_off_ms = now_ms;
+    return now_ms - erasures->accepted.put_off_ms < PUT_OFF_MAX_MS;
+}
+
+bool orchestrator_erasures_record_accepted(struct erasures *erasures)
 {
     struct erasure_accepted *first = erasures->accepted.first;
     struct weir_error err;
     if (first == NULL)
-        return;
+        return true;
     json_t *rows = json_array();
-    weir_loop_cancel(erasures->context->loop, erasures->accepted.timer);
-    erasures->accepted.timer = 0;
-    erasures->accepted.first = erasures->accepted.last = NULL;
-    erasures->accepted.count = erasures->accepted.seen = 0;
     for (const struct erasure_accepted *at = first; at != NULL; at = at->next)
         json_array_append_new(
             rows, orchestrator_erasure_row_json(at->number, at->dataset, at->reference));
     enum weir_status status = orchestrator_erasures_record(erasures, rows, &err);
     json_decref(rows);
+    weir_loop_cancel(erasures->context->loop, erasures->accepted.timer);
+    erasures->accepted.timer = 0;
+    if (is_put_off(erasures, status)) {
+        erasures->accepted.timer =
+            weir_loop_timer(erasures->context->loop, PUT_OFF_MS, 0, record, erasures);
+        return false;
+    }
+    erasures->accepted.first = erasures->accepted.last = NULL;
+    erasures->accepted.count = erasures->accepted.seen = 0;
+    erasures->accepted.put_off_ms = 0;
     while (first != NULL) {
         struct erasure_accepted *accepted = first;
         first = first->next;
         accepted->done(accepted->owner, status == WEIR_OK ? NULL : &err);
         free(accepted);
     }
+    return true;
 }
 
 /* While more come with each round, they share the transaction. */
@@ -93,7 +118,7 @@ static void on_round(void *owner)
     struct erasures *erasures = owner;
     bool is_growing = erasures->accepted.count > erasures->accepted.seen;
     if (!is_growing || erasures->accepted.count >= GROUP_MAX) {
-        orchestrator_erasures_record_accepted(erasures);
+        record(erasures);
         return;
     }
     erasures->accepted.seen = erasures->accepted.count;

@@ -264,8 +264,8 @@ static void on_progress(void *owner, const struct weir_reply *reply, const struc
         return;
     }
     const struct msg_erase_progress *page = reply->message;
-    orchestrator_erasures_record_accepted(erasures); /* they are reported before their moves */
-    if (page->erasures.count == 0) {
+    bool is_recorded = orchestrator_erasures_record_accepted(erasures); /* before their moves */
+    if (!is_recorded || page->erasures.count == 0) {
         rest(erasures);
         return;
     }

@@ -73,6 +73,7 @@ struct erasures {
         struct erasure_accepted *first, *last;
         uint64_t timer;
         size_t count, seen; /* that wait; how many did when the last round ended */
+        int64_t put_off_ms; /* since when their transaction is tried again; 0: it is not */
     } accepted;             /* wait for their transaction */
     struct {
         size_t count;     /* recorded since the last batch was closed */
@@ -117,8 +118,9 @@ void orchestrator_erasures_reload(struct erasures *erasures);
 enum weir_status orchestrator_erasures_count(struct erasures *erasures,
                                              struct weir_error *err) WEIR_MUST_USE;
 
-/* accepting.c: in the next round, all that were accepted meanwhile are recorded in one transaction. */
-void orchestrator_erasures_record_accepted(struct erasures *erasures);
+/* accepting.c: in the next round, all that were accepted meanwhile are recorded in one transaction. False: their table
+ * is not to be had for a moment, and they wait. */
+bool orchestrator_erasures_record_accepted(struct erasures *erasures);
 void orchestrator_erasures_drop_accepted(struct erasures *erasures);
 /* Many requests came lately, and more are to be expected: what they need is done once, when the last one has come.
  * Never true for long, nor when few came. */

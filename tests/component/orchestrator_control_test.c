@@ -4,6 +4,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
+#include "core/db/db.h"
 #include "orchestrator/erasures/erasure.h"
 #include "orchestrator/pipeline/spending.h"
 #include "tests/support/loop.h"
@@ -205,6 +206,38 @@ static void an_erasure_retires_models_of_a_removed_pipeline_and_replaces_the_oth
     assert_non_null(strstr(weir_buf_text(&models), "q-1-e1 stored"));
 }
 
+static void on_noted(void *owner, const struct weir_error *err)
+{
+    assert_null(err);
+    ++*(size_t *)owner;
+}
+
+static void requests_wait_while_their_table_is_rewritten(void **state)
+{
+    enum { REQUESTS = 3, STEPS = 60 };
+    struct stage *stage = *state;
+    struct weir_error err;
+    struct weir_db *other = NULL;
+    size_t noted = 0;
+    assert_int_equal(weir_db_open(stage->postgres.conninfo, "orchestrator", NULL, 0, &other, &err),
+                     WEIR_OK);
+    assert_int_equal(weir_db_exec(other,
+                                  "BEGIN; LOCK TABLE orchestrator.erasure IN ACCESS EXCLUSIVE MODE",
+                                  &err),
+                     WEIR_OK);
+    for (int64_t i = 1; i <= REQUESTS; i++) {
+        const struct erasure_names names = {.number = i, .dataset = "notes", .reference = "file"};
+        orchestrator_erasure_note(stage->orch->erasures, &names, on_noted, &noted);
+    }
+    for (size_t i = 0; i < STEPS; i++) /* several tries */
+        weir_loop_step(stage->loop, TEST_STEP_MS);
+    assert_int_equal(noted, 0);
+    weir_db_close(other);
+    while (noted < REQUESTS)
+        weir_loop_step(stage->loop, TEST_STEP_MS);
+    stage_until_reported(stage, "\"step\":\"accepted\"", REQUESTS);
+}
+
 static void a_rerun_begins_anew_and_keeps_the_models_of_the_earlier_run(void **state)
 {
     struct stage *stage = *state;
@@ -317,6 +350,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             an_erasure_retires_models_of_a_removed_pipeline_and_replaces_the_others, stage_setup,
             stage_teardown),
+        cmocka_unit_test_setup_teardown(requests_wait_while_their_table_is_rewritten, stage_setup,
+                                        stage_teardown),
         cmocka_unit_test_setup_teardown(a_rerun_begins_anew_and_keeps_the_models_of_the_earlier_run,
                                         stage_setup, stage_teardown),
         cmocka_unit_test_setup_teardown(
