@@ -70,7 +70,8 @@ static void record(void *owner)
     (void)orchestrator_erasures_record_accepted(owner);
 }
 
-/* Tables are rewritten when receipts are due, which takes a moment: what storage has accepted is not refused for that. */
+/* Tables are rewritten when receipts are due, which takes a moment: requests that storage has accepted are not refused
+ * for that. */
 static bool is_put_off(struct erasures *erasures, enum weir_status status)
 {
     int64_t now_ms = weir_loop_now_ms(erasures->context->loop);
