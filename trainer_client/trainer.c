@@ -303,8 +303,8 @@ void trainer_close(void *state)
 {
     struct trainer *trainer = state;
     save_on_stop(trainer);
-    clear(trainer);
     weir_client_task_free(trainer->finished);
+    clear(trainer);
     free(trainer);
 }
 
