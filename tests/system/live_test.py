@@ -212,7 +212,6 @@ def erase_many(lab, count):
 
 def test_a_thousand_events_come_as_the_newest_lines(lab, served):
     """Whoever looks gets those that are kept when they are sent; whoever comes then, two hundred, however many there were."""
-    peak = peak_bytes(served.server.pid)
     viewer = Viewer(served.address)
     assert erase_many(lab, 400) >= 1200
     newest = int(query(lab, "SELECT max(number) FROM orchestrator.event")[0])
@@ -222,7 +221,6 @@ def test_a_thousand_events_come_as_the_newest_lines(lab, served):
     await_lines(late, LINES_MAX)
     late.until(lambda parts: parts.get("erasures"))
     assert numbers(late) == list(range(newest - LINES_MAX + 1, newest + 1)), numbers(late)
-    assert peak_bytes(served.server.pid) - peak < 64 << 20
     viewer.close()
     late.close()
 
