@@ -5,7 +5,6 @@
 #endif
 
 #include <dlfcn.h>
-#include <signal.h>
 #include <stdio.h>
 
 #include <jpeglib.h>
@@ -20,9 +19,7 @@ boolean jpeg_start_decompress(j_decompress_ptr info)
         void *object;
         start_fn *function;
     } next = {.object = dlsym(RTLD_NEXT, "jpeg_start_decompress")};
-    if (info->image_width == FATAL_WIDTH) {
-        (void)signal(SIGSEGV, SIG_DFL); /* it is meant: no sanitizer has to report it */
+    if (info->image_width == FATAL_WIDTH)
         *(volatile int *)8 = 1;
-    }
     return next.function(info);
 }
