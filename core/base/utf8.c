@@ -46,6 +46,14 @@ size_t weir_utf8_cut(struct weir_bytes text, size_t size_max)
     return size;
 }
 
+void weir_utf8_shorten(struct weir_buf *text, size_t size_max)
+{
+    if (text->size <= size_max)
+        return;
+    text->size = weir_utf8_cut(weir_buf_view(text), size_max);
+    weir_buf_append_text(text, "…");
+}
+
 void weir_utf8_repair(char *text)
 {
     struct weir_bytes rest = weir_bytes_of(text);

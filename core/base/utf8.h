@@ -16,6 +16,8 @@ size_t weir_utf8_encode(uint32_t code, uint8_t *at);
 size_t weir_utf8_character(struct weir_bytes text);
 /* Bytes at the front of `text`, at most `size_max`, that no character goes on after. */
 size_t weir_utf8_cut(struct weir_bytes text, size_t size_max);
+/* Cuts a text that is longer than `size_max` after a whole character, and appends "…". */
+void weir_utf8_shorten(struct weir_buf *text, size_t size_max);
 /* Puts '?' in the place of every byte of `text` that belongs to no character. */
 void weir_utf8_repair(char *text);
 

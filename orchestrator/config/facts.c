@@ -5,14 +5,6 @@
 
 #include <string.h>
 
-static void cut(struct weir_buf *fact)
-{
-    if (fact->size <= CONFIG_FACT_BYTES_MAX)
-        return;
-    fact->size = weir_utf8_cut(weir_buf_view(fact), CONFIG_FACT_BYTES_MAX);
-    weir_buf_append_text(fact, "…");
-}
-
 void orchestrator_config_put_fact(const struct orchestrator_config *config, const char *section,
                                   struct weir_buf *out)
 {
@@ -25,6 +17,6 @@ void orchestrator_config_put_fact(const struct orchestrator_config *config, cons
         weir_buf_printf(&fact, "%s%s: ", fact.size > 0 ? ", " : "", key);
         weir_yaml_print(weir_yaml_value(node, i), &fact);
     }
-    cut(&fact);
+    weir_utf8_shorten(&fact, CONFIG_FACT_BYTES_MAX);
     weir_buf_append(out, fact.at, fact.size);
 }

@@ -35,14 +35,6 @@ static enum weir_status read(const struct pipelines *pipelines, const struct liv
                   DB_I64(LIVE_LINES_MAX), DB_TEXT(weir_buf_text(&seen)));
 }
 
-static void cut(struct weir_buf *text)
-{
-    if (text->size <= LINE_BYTES_MAX)
-        return;
-    text->size = weir_utf8_cut(weir_buf_view(text), LINE_BYTES_MAX);
-    weir_buf_append_text(text, "…");
-}
-
 /* The event that a browser is sent; empty for one that people need not see. */
 static void put_frame(const struct pipelines *pipelines, const struct weir_rows *rows, size_t row,
                       struct weir_buf *frame)
@@ -58,7 +50,7 @@ static void put_frame(const struct pipelines *pipelines, const struct weir_rows 
     json_decref(event);
     if (line.size == 0)
         return;
-    cut(&line);
+    weir_utf8_shorten(&line, LINE_BYTES_MAX);
     json_t *told = JSON_FIELDS(
         JSON_NUMBER("number", number), JSON_TIME("at", weir_rows_i64(rows, row, "at_us")),
         JSON_TEXT_OR_NULL("of",

@@ -98,6 +98,17 @@ static void a_text_is_cut_between_characters(void **state)
                          CUTS[i].size);
 }
 
+static void a_text_that_is_too_long_ends_in_an_ellipsis(void **state)
+{
+    (void)state;
+    WEIR_AUTO_BUF text = {0};
+    weir_buf_append_text(&text, "na\u00efve");
+    weir_utf8_shorten(&text, text.size);
+    assert_string_equal(weir_buf_text(&text), "na\u00efve");
+    weir_utf8_shorten(&text, 3); /* in the midst of a character of two bytes */
+    assert_string_equal(weir_buf_text(&text), "na\u2026");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -105,6 +116,7 @@ int main(void)
         cmocka_unit_test(a_text_is_repaired_byte_by_byte),
         cmocka_unit_test(a_text_is_cut_between_characters),
         cmocka_unit_test(ill_formed_bytes_are_replaced_piece_by_piece),
+        cmocka_unit_test(a_text_that_is_too_long_ends_in_an_ellipsis),
     };
     return cmocka_run_group_tests_name("utf8", tests, NULL, NULL);
 }
