@@ -22,14 +22,16 @@ enum {
 
 struct weir_rows {
     PGresult *result;
-    int *newest; /* the column that was found last */
+    int *
+        newest; /* `column`, which readers of a result set as well: the column that was found last */
+    int column;
 };
 
 struct weir_rows *weir_rows_wrap(PGresult *result)
 {
     struct weir_rows *rows = weir_calloc(1, sizeof(*rows));
     rows->result = result;
-    rows->newest = weir_calloc(1, sizeof(*rows->newest));
+    rows->newest = &rows->column;
     return rows;
 }
 
@@ -38,7 +40,6 @@ void weir_rows_free(struct weir_rows *rows)
     if (rows == NULL)
         return;
     PQclear(rows->result);
-    free(rows->newest);
     free(rows);
 }
 
