@@ -2,6 +2,7 @@
 #include "cli/columns.h"
 
 #include "core/base/attributes.h"
+#include "core/base/utf8.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,20 +57,14 @@ static bool is_in(const struct range *ranges, size_t count, uint32_t character)
     return low < count && ranges[low].first <= character;
 }
 
-/* Reads a character of UTF-8 and returns its bytes; what is none is a character of one byte. */
-static size_t read_character(const char *text, uint32_t *ret_character)
+/* Reads a character and returns its bytes; a byte that is none stands for itself. */
+static size_t read_character(struct weir_bytes text, uint32_t *ret_character)
 {
-    const unsigned char *at = (const unsigned char *)text;
-    size_t size = at[0] < 0xc0 ? 1 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
-    uint32_t character = size == 1 ? at[0] : at[0] & (0xffU >> (size + 1));
-    for (size_t i = 1; i < size; i++) {
-        if ((at[i] & 0xc0) != 0x80) {
-            *ret_character = at[0];
-            return 1;
-        }
-        character = character << 6 | (at[i] & 0x3fU);
-    }
-    *ret_character = character;
+    size_t size = weir_utf8_character(text);
+    *ret_character = WEIR_UTF8_REPLACEMENT;
+    if (size == 0)
+        return 1;
+    *ret_character = weir_utf8_decode(text, &size);
     return size;
 }
 
@@ -82,12 +77,14 @@ static size_t columns_of(uint32_t character)
 
 struct cli_fit cli_fit_of(const char *text, size_t columns)
 {
+    struct weir_bytes rest = weir_bytes_of(text);
     struct cli_fit fit = {.bytes = 0};
-    while (text[fit.bytes] != '\0') {
+    while (rest.size > 0) {
         uint32_t character;
-        size_t size = read_character(text + fit.bytes, &character), more = columns_of(character);
+        size_t size = read_character(rest, &character), more = columns_of(character);
         if (fit.columns + more > columns)
             break;
+        rest = weir_bytes(rest.at + size, rest.size - size);
         fit.bytes += size;
         fit.columns += more;
     }
