@@ -5,8 +5,7 @@
 
 #include "core/base/bytes.h"
 
-#include <sys/types.h>
-#include <time.h>
+#include <sys/stat.h>
 
 enum { S3_AUTHORITY_TEXT = 65, S3_AUTHORITY_BYTES_MAX = 256 << 10 };
 
@@ -14,9 +13,7 @@ enum { S3_AUTHORITY_TEXT = 65, S3_AUTHORITY_BYTES_MAX = 256 << 10 };
 struct s3_authority {
     struct weir_buf pem;
     char hash[S3_AUTHORITY_TEXT]; /* SHA-256, in hexadecimal digits; "": there is none */
-    ino_t inode;
-    off_t size;
-    struct timespec mtime;
+    struct stat read;             /* the file as it was then */
 };
 
 /* Reads the file again if it is another one. False when it cannot be read, or is too long to be handed out. */

@@ -63,7 +63,7 @@ struct bucket {
     const struct s3_credentials *keys;
     struct s3_signing_key key;
     struct s3_request request;
-    uint32_t place; /* in the answer, from 1; 0: nothing is granted of it */
+    uint32_t place; /* index in the answer */
 };
 
 /* ---- samples and their objects ---- */
