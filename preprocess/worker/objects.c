@@ -25,7 +25,6 @@ enum {
     FORBIDDEN = 403,
     NOT_FOUND = 404,
     PRECONDITION_FAILED = 412,
-    REASON_TEXT = 160,
 };
 
 static const char HTTPS[] = "https://";
@@ -37,9 +36,9 @@ struct authority {
 
 /* The request for a part. */
 struct request {
-    const char *url, *host, *etag;
+    const char *url, *host;
+    struct weir_part part;
     const struct authority *authority; /* NULL: those of the system */
-    uint64_t from, size;
 };
 
 struct objects_read {
@@ -141,7 +140,7 @@ static void pause_grants(struct objects *objects, const char *host, const char *
 static size_t take_bytes(char *bytes, size_t size, size_t count, void *owner)
 {
     struct slot *slot = owner;
-    uint64_t room = slot->read->requests[slot->at].size - slot->got;
+    uint64_t room = slot->read->requests[slot->at].part.size - slot->got;
     if (size * count > room)
         return 0; /* more than was granted, or an error that is longer: it is none either way */
     memcpy(slot->bytes + slot->got, bytes, size * count);
@@ -158,10 +157,11 @@ static void add_header(struct slot *slot, const char *header)
 /* Adds the headers that are signed, as they were. */
 static void add_headers(struct slot *slot, const struct request *request)
 {
+    const struct weir_part *part = &request->part;
     WEIR_AUTO_FREE char *host = weir_format("Host: %s", request->host);
-    WEIR_AUTO_FREE char *etag = weir_format("If-Match: %s", request->etag);
-    WEIR_AUTO_FREE char *range = weir_format("Range: bytes=%" PRIu64 "-%" PRIu64, request->from,
-                                             request->from + request->size - 1);
+    WEIR_AUTO_FREE char *etag = weir_format("If-Match: %s", part->etag);
+    WEIR_AUTO_FREE char *range =
+        weir_format("Range: bytes=%" PRIu64 "-%" PRIu64, part->from, part->from + part->size - 1);
     add_header(slot, host);
     add_header(slot, etag);
     add_header(slot, range);
@@ -194,7 +194,7 @@ static void send_part(struct slot *slot, struct objects_read *read)
     const struct request *request = &read->requests[read->next];
     slot->read = read;
     slot->at = read->next++;
-    slot->bytes = weir_realloc(NULL, request->size, 1);
+    slot->bytes = weir_realloc(NULL, request->part.size, 1);
     slot->got = 0;
     slot->is_late = weir_loop_now_ms(slot->objects->loop) - read->begun_ms > LATE_MS;
     read->under_way++;
@@ -245,23 +245,18 @@ static const char *header_of(const struct slot *slot, const char *name)
 }
 
 /* The part has come; else `reason` says why not. */
-static bool has_come(const struct slot *slot, int result, long code, char reason[REASON_TEXT])
+static bool has_come(const struct slot *slot, int result, long code, char reason[WEIR_PART_TEXT])
 {
-    const struct request *request = &slot->read->requests[slot->at];
-    const struct weir_part part = {request->from, request->size, request->etag};
-    char text[WEIR_PART_TEXT];
+    const struct weir_part *part = &slot->read->requests[slot->at].part;
+    const struct weir_part_answer answer = {.range = header_of(slot, "Content-Range"),
+                                            .etag = header_of(slot, "ETag"),
+                                            .size = slot->got};
     if (code != 0 && code != PARTIAL)
-        snprintf(reason, REASON_TEXT, "HTTP status %ld", code);
+        snprintf(reason, WEIR_PART_TEXT, "HTTP status %ld", code);
     else if (result != CURLE_OK)
-        snprintf(reason, REASON_TEXT, "%s", curl_easy_strerror((CURLcode)result));
-    else if (!weir_part_is(&part,
-                           &(struct weir_part_answer){.range = header_of(slot, "Content-Range"),
-                                                      .etag = header_of(slot, "ETag"),
-                                                      .size = slot->got},
-                           text))
-        snprintf(reason, REASON_TEXT, "%s", text);
+        snprintf(reason, WEIR_PART_TEXT, "%s", curl_easy_strerror((CURLcode)result));
     else
-        return true;
+        return weir_part_is(part, &answer, reason);
     return false;
 }
 
@@ -272,7 +267,7 @@ static void settle(struct slot *slot, int result)
     struct objects *objects = slot->objects;
     struct objects_read *read = slot->read;
     struct object_part *part = &read->parts[slot->at];
-    char reason[REASON_TEXT];
+    char reason[WEIR_PART_TEXT];
     long code = 0;
     curl_easy_getinfo(slot->transfer.easy, CURLINFO_RESPONSE_CODE, &code);
     part->is_there = has_come(slot, result, code, reason);
@@ -335,10 +330,10 @@ static void add_request(struct objects_read *read, const struct objects_job *job
         .url = weir_arena_format(read->arena, "%s?%s&X-Amz-Signature=%s", url,
                                  answer->queries.at[bucket], signature),
         .host = weir_arena_strndup(read->arena, host, strcspn(host, "/")),
-        .etag = weir_arena_format(read->arena, "%s", answer->etags.at[object]),
         .authority = find_authority(read->objects, answer->authorities.at[bucket]),
-        .from = answer->offsets.at[i],
-        .size = answer->lengths.at[i],
+        .part = {.from = answer->offsets.at[i],
+                 .size = answer->lengths.at[i],
+                 .etag = weir_arena_format(read->arena, "%s", answer->etags.at[object])},
     };
 }
 
