@@ -11,7 +11,7 @@ from pathlib import Path
 
 from browser import Browser
 from live_test import Served
-from weirlab import DEADLINE_S, Lab, await_that, child
+from weirlab import DEADLINE_S, Lab, await_that, child, run_tests
 
 WIDTHS = (360, 900, 1600)
 PAPER = 680  # pixels of a sheet
@@ -307,10 +307,7 @@ def main():
         lab.weir("watch", "lab")
         lab.weir("erase", "request", "--subject", lab.records[0]["user"], "--wait")
         report, live = make_report(lab), f"http://{served.address}/"
-        for name, test in list(globals().items()):
-            if name.startswith("test_") and (len(sys.argv) < 2 or name in sys.argv[1:]):
-                test(browser, report, live)
-                print("ok", name[len("test_"):].replace("_", " "), flush=True)
+        run_tests(globals(), browser, report, live, wanted=sys.argv[1:])
     finally:
         browser.close()
         served.end()
