@@ -38,12 +38,14 @@ struct authority {
 struct request {
     const char *url, *host;
     struct weir_part part;
-    const struct authority *authority; /* NULL: those of the system */
+    struct curl_blob authority; /* certificates, the read's own; data NULL: those of the system */
 };
 
 struct objects_read {
     struct objects *objects;
-    struct weir_arena *arena; /* of texts */
+    struct weir_arena *arena; /* of texts and certificates */
+    struct curl_blob
+        authorities[AUTHORITIES_MAX]; /* copies, by the places of those that are known */
     struct request *requests;
     struct object_part *parts; /* what comes of each */
     size_t count;
@@ -90,12 +92,25 @@ static const struct authority *find_authority(const struct objects *objects, con
     return NULL;
 }
 
+static bool is_among(const char *hash, const char *const *known, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(known[i], hash) == 0)
+            return true;
+    return false;
+}
+
 const char *preprocess_objects_lack(const struct objects *objects, const struct msg_granted *answer)
 {
-    for (size_t i = 0; i < answer->authorities.count; i++) {
+    const char *known[AUTHORITIES_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < answer->authorities.count && count < AUTHORITIES_MAX; i++) {
         const char *hash = answer->authorities.at[i];
-        if (*hash != '\0' && find_authority(objects, hash) == NULL)
+        if (*hash == '\0' || is_among(hash, known, count))
+            continue;
+        if (find_authority(objects, hash) == NULL)
             return hash;
+        known[count++] = hash;
     }
     return NULL;
 }
@@ -181,12 +196,8 @@ static void set_options(struct slot *slot, const struct request *request)
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
     curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, (long)STILL_BYTES);
     curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)STILL_S);
-    if (request->authority == NULL)
-        return;
-    struct curl_blob pem = {.data = request->authority->pem.at,
-                            .len = request->authority->pem.size,
-                            .flags = CURL_BLOB_COPY};
-    curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &pem);
+    if (request->authority.data != NULL)
+        curl_easy_setopt(easy, CURLOPT_CAINFO_BLOB, &request->authority);
 }
 
 static void send_part(struct slot *slot, struct objects_read *read)
@@ -318,10 +329,31 @@ static bool is_whole(const struct msg_granted *answer)
     return is_right;
 }
 
+/* The certificates are the read's own: those that are known may be others by the time that the last part is sent.
+ * False: they are not known. */
+static bool vouch(struct objects_read *read, const char *hash, struct curl_blob *ret_authority)
+{
+    const struct authority *authority = *hash != '\0' ? find_authority(read->objects, hash) : NULL;
+    *ret_authority = (struct curl_blob){.data = NULL};
+    if (authority == NULL)
+        return *hash == '\0';
+    struct curl_blob *own = &read->authorities[authority - read->objects->authorities];
+    if (own->data == NULL)
+        *own = (struct curl_blob){
+            .data = weir_arena_copy(read->arena, authority->pem.at, authority->pem.size),
+            .len = authority->pem.size,
+            .flags = CURL_BLOB_COPY};
+    *ret_authority = *own;
+    return true;
+}
+
 static void add_request(struct objects_read *read, const struct objects_job *job, size_t i)
 {
     const struct msg_granted *answer = job->answer;
     uint32_t object = answer->objects.at[i] - 1, bucket = answer->buckets.at[object];
+    struct curl_blob authority;
+    if (!vouch(read, answer->authorities.at[bucket], &authority))
+        return;
     const char *url = answer->urls.at[object], *host = url + strlen(HTTPS);
     char signature[2 * SIGNATURE_BYTES + 1];
     weir_hex(answer->signatures.at + i * SIGNATURE_BYTES, SIGNATURE_BYTES, signature);
@@ -330,7 +362,7 @@ static void add_request(struct objects_read *read, const struct objects_job *job
         .url = weir_arena_format(read->arena, "%s?%s&X-Amz-Signature=%s", url,
                                  answer->queries.at[bucket], signature),
         .host = weir_arena_strndup(read->arena, host, strcspn(host, "/")),
-        .authority = find_authority(read->objects, answer->authorities.at[bucket]),
+        .authority = authority,
         .part = {.from = answer->offsets.at[i],
                  .size = answer->lengths.at[i],
                  .etag = weir_arena_format(read->arena, "%s", answer->etags.at[object])},

@@ -33,7 +33,8 @@ struct objects_tally {
 };
 struct objects_tally preprocess_objects_tally(const struct objects *objects);
 
-/* Returns the hash of certificates that the answer needs and that are not known; NULL: there are none. */
+/* Returns the hash of certificates that the answer needs and that are not known; NULL: there are none among the first
+ * AUTHORITIES_MAX of the answer. What others vouch for is left to storage. */
 const char *preprocess_objects_lack(const struct objects *objects,
                                     const struct msg_granted *answer);
 /* Keeps the certificates that have this hash. INVALID for too many bytes. */

@@ -96,6 +96,7 @@ struct worker_task {
     struct fetched fetched;
     struct objects_read *objects;          /* that it reads by grants now; NULL: none */
     char authority[WORKER_AUTHORITY_TEXT]; /* hash of the certificates that it has asked for */
+    unsigned authorities_asked;            /* for the batch at hand */
     struct chain_partial partial;          /* of a lease that asks for a partial fit */
     struct worker *worker;
 };

@@ -341,13 +341,14 @@ static void on_authority(void *owner, const struct weir_reply *reply, const stru
 }
 
 /* Asks for certificates that are not known; grants are asked for again then, since these end meanwhile. False: all are
- * known. */
+ * known, or other leases, which need others, have them forgotten all the time: storage reads what they vouch for. */
 static bool request_authority(struct worker_task *task, const struct msg_granted *answer)
 {
     struct worker *worker = task->worker;
     const char *lacking = preprocess_objects_lack(worker->objects, answer);
-    if (lacking == NULL)
+    if (lacking == NULL || task->authorities_asked == AUTHORITIES_MAX)
         return false;
+    task->authorities_asked++;
     snprintf(task->authority, sizeof(task->authority), "%s", lacking);
     weir_rpc_call(worker->storage, MSG_authority, &(struct msg_authority){.hash = task->authority},
                   patience_ms(task), on_authority, task);
@@ -512,6 +513,7 @@ void preprocess_worker_fetch(struct worker *worker, struct worker_task *task, ui
         preprocess_located_batch(&task->located, &job->plan, batch, &count);
     preprocess_fetched_begin(&task->fetched, batch, samples, count,
                              preprocess_batch_maker_kept(worker->batch_maker));
+    task->authorities_asked = 0;
     request_next(worker, task);
 }
 
