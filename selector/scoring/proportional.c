@@ -21,30 +21,27 @@ bool selector_scoring_draw_proportional(const void *options, const struct scorin
                                         struct scoring_choice *choice)
 {
     (void)options;
-    size_t target = input->target;
-    WEIR_AUTO_FREE struct weir_runner *heap = weir_calloc(target, sizeof(*heap));
+    size_t target = input->target, held = target + 1; /* the first that is not drawn closes it */
+    WEIR_AUTO_FREE struct weir_runner *heap = weir_calloc(held, sizeof(*heap));
     struct weir_rng rng;
-    double total = 0;
     weir_rng_init(&rng, input->seed);
     for (size_t i = 0; i < input->count; i++) {
-        double score = (double)input->values[i];
-        struct weir_runner runner = {weir_race_arrival(score, &rng), i};
-        total += weir_race_score(score);
-        if (i < target)
+        struct weir_runner runner = {weir_race_arrival((double)input->values[i], &rng), i};
+        if (i < held)
             heap[i] = runner;
-        if (i == target - 1)
-            weir_heap_make(&LATEST, heap, target, NULL);
-        if (i >= target && weir_race_is_later(&heap[0], &runner)) {
+        if (i == target)
+            weir_heap_make(&LATEST, heap, held, NULL);
+        if (i > target && weir_race_is_later(&heap[0], &runner)) {
             heap[0] = runner;
-            weir_heap_sink(&LATEST, heap, target, 0, NULL);
+            weir_heap_sink(&LATEST, heap, held, 0, NULL);
         }
     }
     choice->count = target;
     for (size_t n = 0; n < target; n++) {
-        size_t position = heap[n].position;
+        size_t position = heap[n + 1].position;
         double score = (double)input->values[position];
         choice->chosen[n] = position;
-        choice->weights[n] = (float)weir_race_weight(score, total, input->count);
+        choice->weights[n] = (float)weir_race_weight(score, heap[0].arrival, target, input->count);
     }
     return true;
 }

@@ -26,20 +26,20 @@ void trainer_choose(const struct cfg_batch_then_sample *options, const struct ch
     bool is_drawn = options->score != CFG_IN_BATCH_UNCERTAINTY;
     WEIR_AUTO_FREE struct weir_runner *runners = weir_calloc(input->samples + 1, sizeof(*runners));
     struct weir_rng rng;
-    double total = 0;
     weir_rng_init(&rng, input->seed);
     for (size_t i = 0; i < input->samples; i++) {
         double score = input->score[i];
-        total += weir_race_score(score);
         /* The highest doubt comes first. */
         runners[i] = (struct weir_runner){is_drawn ? weir_race_arrival(score, &rng) : -score, i};
         factors[i] = 0.0f;
     }
     qsort(runners, input->samples, sizeof(*runners), order_runners);
     size_t count = trainer_choice_count(options, input->samples);
+    double closing = count < input->samples ? runners[count].arrival : INFINITY;
     for (size_t n = 0; n < count; n++) {
         size_t sample = runners[n].position;
+        double score = input->score[sample];
         factors[sample] =
-            is_drawn ? (float)weir_race_weight(input->score[sample], total, input->samples) : 1.0f;
+            is_drawn ? (float)weir_race_weight(score, closing, count, input->samples) : 1.0f;
     }
 }

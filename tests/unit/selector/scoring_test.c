@@ -179,7 +179,7 @@ static void high_scores_are_drawn_in_proportion(void **state)
         (void)selector_scoring_draw_proportional(NULL, &input,
                                                  &(struct scoring_choice){chosen, weights, 0});
         counts[chosen[0]]++;
-        assert_true(fabs((double)weights[0] - 10.0 / (6.0 * (double)SCORES[chosen[0]])) < 1e-6);
+        assert_true(weights[0] > 0 && (double)weights[0] < sqrt(WEIR_COUNT(SCORES)) + 1e-6);
     }
     for (size_t i = 0; i < 4; i++) {
         double expected = DRAWS * (double)SCORES[i] / 10;
@@ -187,6 +187,46 @@ static void high_scores_are_drawn_in_proportion(void **state)
     }
     assert_true(counts[4] == 0 && counts[5] == 0);
     assert_true(chi_square < 16.27); /* 3 degrees of freedom, p = 0.001 */
+}
+
+/* Half of a pool whose scores lie far apart: what is seldom drawn weighs for those of its kind that are not, and not by
+ * total / (n score), which is right for drawing with replacement alone. */
+static void a_weighted_sum_is_that_of_all(void **state)
+{
+    enum { DRAWS = 4000, MANY = 400, KINDS = 4, HALF = MANY / 2 };
+    static const float SCORES[KINDS] = {0.05F, 0.2F, 1, 5};
+    float values[MANY], weights[HALF];
+    double sums[KINDS] = {0};
+    size_t chosen[HALF];
+    (void)state;
+    for (size_t i = 0; i < MANY; i++)
+        values[i] = SCORES[i % KINDS];
+    for (uint64_t seed = 0; seed < DRAWS; seed++) {
+        const struct scoring_input input = {
+            .count = MANY, .width = 1, .values = values, .target = HALF, .seed = seed};
+        (void)selector_scoring_draw_proportional(NULL, &input,
+                                                 &(struct scoring_choice){chosen, weights, 0});
+        for (size_t n = 0; n < HALF; n++)
+            sums[chosen[n] % KINDS] += (double)weights[n] / DRAWS;
+    }
+    for (size_t kind = 0; kind < KINDS; kind++) /* each kind is a quarter of the candidates */
+        if (!(fabs(sums[kind] - HALF / KINDS) < 0.02 * HALF / KINDS))
+            fail_msg("scores of %g weigh %g, expected %d", (double)SCORES[kind], sums[kind],
+                     HALF / KINDS);
+}
+
+static void a_candidate_that_is_hardly_ever_drawn_does_not_drown_the_others(void **state)
+{
+    static const float SCORES[] = {1, 1, 1, 1e-30F, 1e-30F, 1e-20F, 1, 1, 1};
+    size_t chosen[7];
+    float weights[7];
+    const struct scoring_input input = {
+        .count = WEIR_COUNT(SCORES), .width = 1, .values = SCORES, .target = 7, .seed = 1};
+    (void)state;
+    (void)selector_scoring_draw_proportional(NULL, &input,
+                                             &(struct scoring_choice){chosen, weights, 0});
+    for (size_t n = 0; n < 7; n++)
+        assert_true(weights[n] > 0.7F && weights[n] <= 3); /* of 9 candidates */
 }
 
 static void scores_of_zero_come_last_and_at_random(void **state)
@@ -405,6 +445,8 @@ int main(void)
         cmocka_unit_test(a_medoid_weighs_as_many_as_it_stands_for),
         cmocka_unit_test(centers_are_at_most_twice_as_far_as_the_best),
         cmocka_unit_test(high_scores_are_drawn_in_proportion),
+        cmocka_unit_test(a_weighted_sum_is_that_of_all),
+        cmocka_unit_test(a_candidate_that_is_hardly_ever_drawn_does_not_drown_the_others),
         cmocka_unit_test(scores_of_zero_come_last_and_at_random),
         cmocka_unit_test(doubt_is_measured_three_ways),
         cmocka_unit_test(one_probability_is_that_of_the_second_of_two_classes),

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-enum { SAMPLES = 6, ROUNDS = 40000 };
+enum { SAMPLES = 6, ROUNDS = 10000 };
 static const double SCORES[SAMPLES] = {1, 2, 3, 4, 0, NAN};
 
 static void choose(int score, double ratio, uint64_t seed, float *factors)
@@ -46,25 +46,32 @@ static void a_ratio_is_exact(void **unused)
     }
 }
 
-/* One is drawn with probability score / sum, and counts by sum / (n score): on average a sample counts as one in n. */
+/* On average a sample counts as a quarter, however likely it is to be drawn. */
 static void a_draw_is_in_proportion_and_weighs_for_it(void **unused)
 {
     (void)unused;
-    double mean[SAMPLES] = {0};
+    enum { MANY = 64, KINDS = 4 };
+    const struct cfg_batch_then_sample options = {.score = CFG_IN_BATCH_LOSS, .ratio = 0.25};
+    double scores[MANY], mean[KINDS] = {0};
+    size_t drawn[KINDS] = {0};
+    for (size_t i = 0; i < MANY; i++)
+        scores[i] = (double)(i % KINDS + 1);
     for (uint64_t round = 0; round < ROUNDS; round++) {
-        float factors[SAMPLES];
-        choose(CFG_IN_BATCH_LOSS, 0.17, weir_mix64(round), factors);
-        assert_int_equal(count(factors), 1);
-        for (size_t i = 0; i < SAMPLES; i++)
-            mean[i] += (double)factors[i] / ROUNDS;
+        float factors[MANY];
+        trainer_choose(
+            &options,
+            &(struct choice_input){.samples = MANY, .seed = weir_mix64(round), .score = scores},
+            factors);
+        for (size_t i = 0; i < MANY; i++) {
+            mean[i % KINDS] += (double)factors[i] * KINDS / MANY / ROUNDS;
+            drawn[i % KINDS] += factors[i] > 0.0f;
+        }
     }
-    for (size_t i = 0; i < SAMPLES; i++) {
-        double expected = i < 4 ? 1.0 / SAMPLES : 0.0;
-        double p =
-            i < 4 ? SCORES[i] / 10.0 : 0.0; /* six deviations of the mean of so many rounds */
-        double bound = i < 4 ? 6 * expected * sqrt((1 / p - 1) / ROUNDS) : 0.0;
-        if (!(fabs(mean[i] - expected) <= bound))
-            fail_msg("sample %zu counts %g on average, expected %g", i, mean[i], expected);
+    for (size_t kind = 0; kind < KINDS; kind++) {
+        assert_true(kind == 0 || drawn[kind] > drawn[kind - 1]);
+        if (!(fabs(mean[kind] - options.ratio) <= 0.04 * options.ratio)) /* five deviations */
+            fail_msg("score %zu counts %g on average, expected %g", kind + 1, mean[kind],
+                     options.ratio);
     }
 }
 
@@ -76,8 +83,8 @@ static void who_has_no_score_comes_last(void **unused)
         choose(CFG_IN_BATCH_GRAD_NORM, 0.84, seed, factors);
         assert_int_equal(count(factors), 5);
         for (size_t i = 0; i < 4; i++)
-            assert_true(factors[i] == (float)(10.0 / (SAMPLES * SCORES[i])));
-        assert_true(factors[4] + factors[5] == 1.0f);
+            assert_true(factors[i] == 5.0f / SAMPLES); /* they are always drawn */
+        assert_true((factors[4] > 0.0f) != (factors[5] > 0.0f));
     }
 }
 

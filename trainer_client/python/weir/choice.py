@@ -7,27 +7,34 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-FACTOR_MAX = 1e6
-
 
 def choose(wanted: dict[str, Any], scores: Sequence[float], seed: int | str) -> tuple[list[int], list[float]]:
     """Return the samples that are chosen, in ascending order, and the factor of each one's weight.
 
     `wanted` is task.batch_then_sample; `scores` are the samples' losses, the norms of their gradients, or how unsure the
-    model is of each. By loss and gradient norm samples are drawn in proportion, one after the other, and count by
-    1 / (n p), so that the weighted mean is that of the batch; by uncertainty the highest are chosen, by 1 each. The same
-    arguments choose the same.
+    model is of each. By loss and gradient norm samples are drawn in proportion, one after the other, and count by what
+    makes up for it, at most by the square root of their number; by uncertainty the highest are chosen, by 1 each. The
+    same arguments choose the same.
     """
     count = max(math.floor(wanted["ratio"] * len(scores) * (1 + 2**-52)), min(len(scores), 1))
     if wanted["score"] == "uncertainty":
         taken = sorted(sorted(range(len(scores)), key=lambda i: -scores[i])[:count])
         return taken, [1.0] * count
-    sane = [score if 0 < score < math.inf else 0.0 for score in scores]
-    total, draw = math.fsum(sane), random.Random(seed)
-    patience = [-math.log(1 - draw.random()) for _ in scores]  # the exponential race of Efraimidis, Spirakis (2006)
-    keys = [(0, wait / score) if score > 0 else (1, wait) for wait, score in zip(patience, sane)]
-    taken = sorted(sorted(range(len(scores)), key=keys.__getitem__)[:count])
-    return taken, [min(total / (len(scores) * sane[i]), FACTOR_MAX) if sane[i] > 0 else 1.0 for i in taken]
+    # The exponential race of Efraimidis and Spirakis (2006); who has no score starts when all others are through.
+    sane, draw = [score if 0 < score < math.inf else 0.0 for score in scores], random.Random(seed)
+    patience = [-math.log(1 - draw.random()) for _ in scores]
+    arrivals = [(0, wait / score) if score > 0 else (1, wait) for wait, score in zip(patience, sane)]
+    order = sorted(range(len(scores)), key=arrivals.__getitem__)
+    taken, closing = sorted(order[:count]), arrivals[order[count]] if count < len(scores) else (2, 0.0)
+    return taken, [_factor(sane[i], closing, count / len(scores), math.sqrt(len(scores))) for i in taken]
+
+
+def _factor(score: float, closing: tuple[int, float], share: float, most: float) -> float:
+    """Return share / π, π being the chance to arrive before the race was closed (Cohen, Kaplan 2007), at most `most`."""
+    late, arrival = closing
+    own = 0 if score > 0 else 1
+    chance = 1.0 if own < late else -math.expm1(-arrival * (score if score > 0 else 1.0))
+    return min(share / chance, most) if chance > 0 else most
 
 
 def doubt(wanted: dict[str, Any], probabilities: Sequence[float]) -> float:
