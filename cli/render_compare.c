@@ -140,6 +140,11 @@ static void show_state(const json_t *answer, struct cli_page *page)
     cli_line(page, "comparison %s: %s, %lld of %lld cells done", cli_text(answer, "comparison"),
              cli_text(answer, "state"), (long long)cli_number(progress, "done"),
              (long long)cli_number(progress, "of"));
+    if (cli_number(answer, "left_out") > 0)
+        cli_line(page,
+                 "%lld cells more are done that the grid does not have now: their results are kept,"
+                 " and are shown again with a grid that has them",
+                 (long long)cli_number(answer, "left_out"));
 }
 
 void cli_render_comparison(const json_t *answer, struct cli_page *page)

@@ -100,14 +100,17 @@ static enum weir_status load_cells(struct context *context, struct comparison *c
     size_t count = orchestrator_grid_cell_count(comparison->grid);
     enum weir_status status =
         DB_RUN(context->db, Q_cells_of, &rows, err, DB_I64(comparison->number));
+    comparison->left_out = 0;
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         const char *state = weir_rows_text(rows, i, "state");
         size_t at = 0;
         while (at < count &&
                strcmp(comparison->cells[at].name, weir_rows_text(rows, i, "cell")) != 0)
             at++;
-        if (at == count)
-            continue; /* the grid does not have it any more */
+        if (at == count) {
+            comparison->left_out += orchestrator_cell_state_of(state) == CELL_DONE;
+            continue;
+        }
         struct comparing_cell *cell = &comparison->cells[at];
         cell->state = orchestrator_cell_state_of(state);
         cell->pipeline = weir_rows_i64(rows, i, "pipeline");
@@ -391,29 +394,49 @@ static void watch(struct comparisons *comparisons)
 
 /* ---- taking in ---- */
 
+/* Its row; as many as there are: it has none. */
+static size_t row_of(const struct weir_rows *rows, const char *cell)
+{
+    size_t row = 0, count = rows == NULL ? 0 : weir_rows_count(rows);
+    while (row < count && strcmp(weir_rows_text(rows, row, "cell"), cell) != 0)
+        row++;
+    return row;
+}
+
+static enum weir_status check_cell(const struct comparisons *comparisons,
+                                   const struct comparison *comparison, size_t index,
+                                   const struct weir_rows *rows, struct weir_error *err)
+{
+    const struct comparing_cell *cell = &comparison->cells[index];
+    size_t row = row_of(rows, cell->name);
+    bool is_known = rows != NULL && row < weir_rows_count(rows);
+    WEIR_AUTO_FREE char *name = orchestrator_comparison_pipeline_name(comparison, index);
+    if (!is_known ||
+        orchestrator_cell_state_of(weir_rows_text(rows, row, "state")) == CELL_WAITING) {
+        enum weir_status status = check_name(comparisons, name, err);
+        return status == WEIR_UNAVAILABLE ? WEIR_OK : status;
+    }
+    return strcmp(weir_rows_text(rows, row, "config_digest"), cell->digest) == 0
+               ? WEIR_OK
+               : weir_fail(err, WEIR_EXISTS,
+                           "%s: cell %s of comparison %s was begun with another pipeline: its "
+                           "base or its entries of the axes have changed; give the comparison "
+                           "another name",
+                           comparison->file, cell->name, comparison->grid->name);
+}
+
+/* Cells that the grid of before has left out are known, too. */
 static enum weir_status check_cells(const struct comparisons *comparisons,
                                     const struct comparison *comparison,
                                     const struct comparison *known, struct weir_error *err)
 {
-    size_t known_count = known == NULL ? 0 : orchestrator_grid_cell_count(known->grid);
-    for (size_t i = 0; i < orchestrator_grid_cell_count(comparison->grid); i++) {
-        const struct comparing_cell *cell = &comparison->cells[i], *before = NULL;
-        for (size_t j = 0; j < known_count; j++)
-            if (strcmp(known->cells[j].name, cell->name) == 0)
-                before = &known->cells[j];
-        bool is_begun = before != NULL && before->state != CELL_WAITING;
-        if (is_begun && strcmp(before->digest, cell->digest) != 0)
-            return weir_fail(err, WEIR_EXISTS,
-                             "%s: cell %s of comparison %s was begun with another pipeline: its "
-                             "base or its entries of the axes have changed; give the comparison "
-                             "another name",
-                             comparison->file, cell->name, comparison->grid->name);
-        WEIR_AUTO_FREE char *name = orchestrator_comparison_pipeline_name(comparison, i);
-        enum weir_status status = is_begun ? WEIR_OK : check_name(comparisons, name, err);
-        if (status != WEIR_OK && status != WEIR_UNAVAILABLE)
-            return status;
-    }
-    return WEIR_OK;
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = known == NULL ? WEIR_OK
+                                            : DB_RUN(comparisons->context->db, Q_cells_of, &rows,
+                                                     err, DB_I64(known->number));
+    for (size_t i = 0; status == WEIR_OK && i < orchestrator_grid_cell_count(comparison->grid); i++)
+        status = check_cell(comparisons, comparison, i, rows, err);
+    return status;
 }
 
 /* A grid on its way into Postgres. */

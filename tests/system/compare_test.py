@@ -80,6 +80,15 @@ def served_test_a_cell_that_is_added_runs_alone(lab):
     assert policies_of(answer)["often-scratch"]["against"]["n"] == 2
 
 
+def served_test_cells_that_a_grid_leaves_out_are_counted_and_come_back(lab):
+    before, ran = compared(lab, "comparison", "grid"), runs_of(lab)
+    shorter = compared(lab, "compare", write_grid(lab, "[2]"))
+    assert (shorter["progress"]["of"], shorter["left_out"], before["left_out"]) == (2, 2, 0), shorter
+    assert "2 cells more are done" in lab.weir("comparison", "grid")
+    assert compared(lab, "compare", write_grid(lab, "[1, 2]")) == before
+    assert runs_of(lab) == ran
+
+
 def served_test_another_base_is_refused(lab):
     text = lab.pipeline.read_text()
     lab.pipeline.write_text(text.replace("epochs: 1", "epochs: 2"))
