@@ -130,7 +130,7 @@ struct weir_refusal {
     const char *message;              /* its name, or "handshake" */
     const char *where;                /* endpoint that it came to, or address that it came from */
 };
-/* Told of refusals, at most 20 a minute for each endpoint: for an audit. All are counted. */
+/* Told of every refusal, for an audit. The log tells of 20 a minute for each endpoint. */
 typedef void weir_refusal_fn(void *owner, const struct weir_refusal *refusal);
 void weir_rpc_on_refusal(struct weir_rpc_server *server, weir_refusal_fn *fn, void *owner);
 uint64_t weir_rpc_refusals(const struct weir_rpc_server *server);

@@ -202,20 +202,19 @@ static bool is_copy(const struct weir_listener *listener, const struct weir_rout
            weir_answered_lately(&listener->answered, route, weir_loop_clock_ms(listener->loop));
 }
 
-/* Counted, and told of up to a bound. */
+/* An audit keeps within bounds by itself, for each sender: who is refused often must not hide the others from it. */
 static void note_refusal(struct weir_listener *listener, const struct weir_refusal *refusal)
 {
     struct weir_rpc_server *server = listener->server;
     const struct weir_sender *sender = refusal->sender;
     server->refusals++;
-    if (!weir_listener_may_report(listener))
-        return;
-    weir_log(WEIR_LOG_WARN, "a message is refused: its sender may not send it",
-             "message=%s role=%s name=%s key=%s at=%s", refusal->message,
-             sender != NULL ? weir_role_name(sender->role) : "none",
-             sender != NULL ? sender->name : "", refusal->public, refusal->where);
     if (server->refused != NULL)
         server->refused(server->refused_owner, refusal);
+    if (weir_listener_may_report(listener))
+        weir_log(WEIR_LOG_WARN, "a message is refused: its sender may not send it",
+                 "message=%s role=%s name=%s key=%s at=%s", refusal->message,
+                 sender != NULL ? weir_role_name(sender->role) : "none",
+                 sender != NULL ? sender->name : "", refusal->public, refusal->where);
 }
 
 static const struct weir_sender *find_sender(const struct weir_listener *listener)

@@ -22,13 +22,22 @@ static struct audit_refused *begin(struct audit_refusals *refusals, const char *
     return refused;
 }
 
-/* The last place is that of all for whom there is none. */
+static bool is_room(const struct audit_refusals *refusals, const char *role)
+{
+    size_t strangers = 0;
+    for (size_t i = 0; i < refusals->count; i++)
+        strangers += refusals->at[i].role[0] == '\0';
+    return refusals->count < AUDIT_REFUSED_MAX &&
+           (role[0] != '\0' || strangers < AUDIT_STRANGERS_MAX);
+}
+
+/* The place of a sender; of those for whom there is no room, that of all others. */
 static struct audit_refused *place_of(struct audit_refusals *refusals, const char *who,
                                       const char *role)
 {
     static const char OTHERS[] = "others";
     struct audit_refused *refused = find(refusals, who);
-    if (refused == NULL && refusals->count < AUDIT_REFUSED_MAX)
+    if (refused == NULL && is_room(refusals, role))
         return begin(refusals, who, role);
     if (refused == NULL)
         refused = find(refusals, OTHERS);

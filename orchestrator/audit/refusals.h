@@ -7,8 +7,10 @@
 #include <stdint.h>
 
 enum {
-    AUDIT_WHO_MAX = 128,     /* characters, the final zero included */
-    AUDIT_REFUSED_MAX = 64,  /* senders in a minute; the others are counted together */
+    AUDIT_WHO_MAX = 128,    /* characters, the final zero included */
+    AUDIT_REFUSED_MAX = 64, /* senders in a minute; the others are counted together */
+    AUDIT_STRANGERS_MAX =
+        16, /* of them, keys that nobody knows: anybody can draw as many as they like */
     AUDIT_REFUSED_FIRST = 5, /* of a sender, that are told one by one */
     AUDIT_ROLE_MAX = 16,
     AUDIT_WHAT_MAX = 48,
@@ -27,7 +29,7 @@ struct audit_refusals {
     size_t count;
 };
 
-/* Notes one. `counted` of the sender is 0 when it is to be told at once. */
+/* Notes one; `role` "" is a stranger's. `counted` of the sender is 0 when it is to be told at once. */
 const struct audit_refused *orchestrator_refusals_note(struct audit_refusals *refusals,
                                                        const char *who, const char *role,
                                                        const char *what);

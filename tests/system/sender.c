@@ -1,5 +1,8 @@
-/* sender ENDPOINT: sends every message of the list, empty, to whoever serves ENDPOINT, and prints the names of those
- * that are not refused for what they are. Exits 1 when nobody answers. */
+/* sender ENDPOINT, or sender SERVICE PASS: sends every message of the list, empty, to whoever serves ENDPOINT, or to
+ * that service under a key, and prints the names of those that are not refused for what they are. Exits 1 when nobody
+ * answers. */
+#include "core/base/memory.h"
+#include "core/rpc/pass.h"
 #include "core/rpc/rpc.h"
 
 #include <stdio.h>
@@ -17,9 +20,8 @@ struct sent {
 static void on_done(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct sent *sent = owner;
-    sent->is_refused =
-        reply == NULL && (strstr(err->text, "is not for a trainer to send") != NULL ||
-                          strstr(err->text, "is not served at") != NULL);
+    sent->is_refused = reply == NULL && (strstr(err->text, " to send: refused at ") != NULL ||
+                                         strstr(err->text, "is not served at") != NULL);
 }
 
 /* It comes after all others, and so do its answer and its refusal. */
@@ -49,13 +51,29 @@ static int send_all(struct weir_loop *loop, struct weir_rpc_peer *peer)
     return code;
 }
 
+static enum weir_status reach(struct weir_loop *loop, char **words, struct weir_rpc_peer **ret_peer,
+                              struct weir_error *err)
+{
+    struct weir_pass pass = {.platform = NULL};
+    WEIR_AUTO_FREE char *address = NULL;
+    if (words[1] == NULL)
+        return weir_rpc_connect(loop, words[0], NULL, NULL, ret_peer, err);
+    enum weir_status status = weir_pass_read(words[1], &pass, err);
+    if (status == WEIR_OK)
+        status = weir_pass_address(&pass, NULL, words[0], &address, err);
+    if (status == WEIR_OK)
+        status = weir_rpc_connect_as(loop, address, &pass.pair, NULL, NULL, ret_peer, err);
+    weir_pass_fini(&pass);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     struct weir_loop *loop = weir_loop_new();
     struct weir_rpc_peer *peer = NULL;
-    struct weir_error err;
-    if (argc != 2 || weir_rpc_connect(loop, argv[1], NULL, NULL, &peer, &err) != WEIR_OK) {
-        fprintf(stderr, "usage: sender ENDPOINT\n");
+    struct weir_error err = {.text = "usage: sender ENDPOINT, or sender SERVICE PASS"};
+    if (argc < 2 || argc > 3 || reach(loop, argv + 1, &peer, &err) != WEIR_OK) {
+        fprintf(stderr, "%s\n", err.text);
         return 2;
     }
     int code = send_all(loop, peer);

@@ -639,7 +639,7 @@ static void a_second_server_with_keys_in_one_loop_is_refused(void **state)
     assert_int_equal(weir_rpc_listen_keyed(lab->server, &local, &err), WEIR_INVALID);
 }
 
-static void refusals_are_all_counted_and_some_of_them_told(void **state)
+static void refusals_are_all_counted_and_told(void **state)
 {
     enum { FLOOD = 200 };
     struct lab *lab = *state;
@@ -648,7 +648,8 @@ static void refusals_are_all_counted_and_some_of_them_told(void **state)
     for (int i = 0; i < FLOOD; i++)
         assert_int_equal(ask(lab, MSG_locate), WEIR_DENIED);
     assert_int_equal(weir_rpc_refusals(lab->server), FLOOD);
-    assert_int_equal(lab->refusals, 20);
+    assert_int_equal(lab->refusals,
+                     FLOOD); /* one who is refused often hides nobody from an audit */
 }
 
 int main(void)
@@ -676,7 +677,7 @@ int main(void)
         KEYED(a_socket_of_this_host_is_as_it_was),
         KEYED(an_address_names_the_host_that_is_advertised),
         KEYED(a_second_server_with_keys_in_one_loop_is_refused),
-        KEYED(refusals_are_all_counted_and_some_of_them_told),
+        KEYED(refusals_are_all_counted_and_told),
     };
     return cmocka_run_group_tests_name("rpc_keyed", tests, NULL, NULL);
 }
