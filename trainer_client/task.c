@@ -9,8 +9,10 @@
 #include "core/wire/model_pack.h"
 #include "trainer_client/options.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { NEXT_MS = 24 * 3600 * 1000 }; /* a request for the next task is answered when there is one */
 
@@ -18,6 +20,7 @@ enum { NEXT_MS = 24 * 3600 * 1000 }; /* a request for the next task is answered 
 struct task_request {
     struct weir_loop *loop;
     struct weir_rpc_peer *orchestrator;
+    bool is_elsewhere;         /* it comes by a pass */
     bool is_answered, is_last; /* nothing is left to do */
     struct task *task;         /* NULL: no answer yet, or none of use */
     struct weir_error failure;
@@ -121,6 +124,7 @@ static enum weir_status request_new(const struct weir_client_options *options,
         status = trainer_options_no_platform(err);
     if (status == WEIR_OK) {
         request->loop = weir_loop_new();
+        request->is_elsewhere = pass.platform != NULL;
         status =
             weir_rpc_connect_as(request->loop, address, pass.platform != NULL ? &pass.pair : NULL,
                                 NULL, request, &request->orchestrator, err);
@@ -184,6 +188,18 @@ static enum weir_status unpack_model(const struct weir_client_options *options, 
     return status;
 }
 
+/* Checkpoints, outputs and models go through this folder, not through messages. */
+static enum weir_status see_directory(const struct task *task, struct weir_error *err)
+{
+    if (access(task->shown.directory, R_OK | W_OK | X_OK) == 0)
+        return WEIR_OK;
+    return weir_fail(err, WEIR_UNSUPPORTED,
+                     "run %llu: its folder %s cannot be used on this host (%s): a trainer "
+                     "elsewhere needs the platform's data directory on a file system that both "
+                     "hosts have, at the same path, open to its user",
+                     (unsigned long long)task->shown.run, task->shown.directory, strerror(errno));
+}
+
 /* The answer of a request, complete. */
 static enum weir_status take_answer(const struct weir_client_options *options,
                                     struct task_request *request, uint64_t session,
@@ -192,7 +208,9 @@ static enum weir_status take_answer(const struct weir_client_options *options,
     struct task *task = request->task;
 
     task->shown.session = session;
-    enum weir_status status = unpack_model(options, task, err);
+    enum weir_status status = request->is_elsewhere ? see_directory(task, err) : WEIR_OK;
+    if (status == WEIR_OK)
+        status = unpack_model(options, task, err);
     if (status == WEIR_OK)
         *ret_task = task;
     else

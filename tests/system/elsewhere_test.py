@@ -155,6 +155,19 @@ def train_by_hand(far, trainer, disturb, after):
     return folder, variables["WEIR_TOKEN"]
 
 
+def a_folder_that_is_not_here_is_said(far, trainer):
+    """Of the run that waits for somebody, who does not see the data directory; it waits on."""
+    _, variables = await_that(lambda: run_to_take_over(far, ()))
+    environment = {**os.environ, "WEIR_KEY": str(trainer), "WEIR_RUN": variables["WEIR_RUN"], "WEIR_TOKEN": variables["WEIR_TOKEN"]}
+    environment.pop("WEIR_SOCKET_DIR", None)
+    blind = f'mount -t tmpfs none {far.lab.data_dir} && exec "$@"'
+    command = ["unshare", "--mount", "sh", "-c", blind, "sh", binaries().parent / "tests/bin/slow_loop", 1, "/dev/null"]
+    loop = child.start(far.net.inside("trainer", *command), env=environment, stderr=subprocess.PIPE, text=True)
+    _, complaint = loop.communicate(timeout=DEADLINE_S)
+    assert loop.returncode != 0, "it took the run"
+    assert f"{far.lab.data_dir}/runs/" in complaint and "at the same path" in complaint, complaint
+
+
 def await_batches(loop, taken, count):
     await_that(lambda: taken.exists() and taken.stat().st_size >= count)
     assert loop.poll() is None, "it was over before it was disturbed"
@@ -177,6 +190,7 @@ def a_trainer_is_cut_off(far, trainer):
 
     far.weir("submit", str(far.by_hand))
     watching = far.begin("watch", "byhand", "--json")
+    a_folder_that_is_not_here_is_said(far, trainer)
     tokens, done = [], []
     for disturb in (each_way, stands_still):
         folder, token = train_by_hand(far, trainer, disturb, done)
