@@ -16,7 +16,7 @@
 enum {
     TASK_MS = 60000, /* how long the orchestrator may be away at the start */
     OPEN_MS = 60000,
-    TASK_SLICE_MS = 500,
+    TASK_SLICE_MS = 500, /* for the first answer; each time none has come, twice as long */
     NEXT_SLICE_MS = 200, /* how late a signal may be heard by one that has nothing to do */
     SLICE_MS = 20,       /* waiting in one round of the loop: signals are looked at in between */
     FINAL_MS = 30000,    /* for the last commit and its record, before it is tried again */
@@ -27,7 +27,7 @@ static void fail(struct trainer *trainer, const struct weir_error *err)
     weir_log(WEIR_LOG_ERROR, "run failed", "run=%llu error=\"%s\"",
              (unsigned long long)trainer->run, err->text);
     trainer->is_over = true;
-    trainer->has_failed = true;
+    trainer->failure = err->status;
     weir_loop_stop(trainer->loop);
 }
 
@@ -202,8 +202,9 @@ static enum weir_status request_task(struct trainer *trainer, struct weir_error 
     options.run = trainer->run;
     options.session = trainer->session;
     options.socket_dir = trainer->socket_dir;
-    options.open_timeout_ms = TASK_SLICE_MS;
+    options.open_timeout_ms = trainer->task_slice_ms;
     enum weir_client_status status = weir_client_task(&options, &task, &error);
+    trainer->task_slice_ms *= 2;
     if (status == WEIR_CLIENT_UNAVAILABLE && weir_now_ms() < trainer->task_end_ms)
         return WEIR_OK;
     return status == WEIR_CLIENT_OK ? begin(trainer, task, err) : from_client(&error, err);
@@ -285,6 +286,7 @@ enum weir_status trainer_open(const struct weir_service_options *options, struct
     trainer->session = weir_random_u64();
     *ret_state = trainer;
     trainer->task_end_ms = weir_now_ms() + TASK_MS;
+    trainer->task_slice_ms = TASK_SLICE_MS;
     weir_loop_soon(loop, on_round, trainer);
     return WEIR_OK;
 }
@@ -308,8 +310,9 @@ void trainer_close(void *state)
     free(trainer);
 }
 
-bool trainer_succeeded(const void *state)
+int trainer_exit_code(const void *state)
 {
     const struct trainer *trainer = state;
-    return !trainer->has_failed;
+    bool is_unanswered = trainer->failure == WEIR_UNAVAILABLE || trainer->failure == WEIR_TIMEOUT;
+    return trainer->failure == WEIR_OK ? 0 : is_unanswered ? WEIR_EXIT_UNANSWERED : 1;
 }

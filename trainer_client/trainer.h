@@ -32,6 +32,7 @@ struct trainer {
     const char *socket_dir;
     uint64_t run, session;
     int64_t task_end_ms; /* when the orchestrator has been away for too long */
+    uint32_t task_slice_ms;
     struct weir_client_task
         *finished; /* that the next one is asked for after; NULL: one is at work */
 
@@ -54,7 +55,7 @@ struct trainer {
     int64_t checkpoint_ms;
     bool is_stored; /* the model is there to be handed over */
     bool is_over;   /* nothing is left to do, or it has failed: nothing of it is to be saved */
-    bool has_failed;
+    enum weir_status failure; /* OK: it has not failed */
 };
 
 /* A mode of a run, by what it does with a batch. */
@@ -114,6 +115,7 @@ enum weir_status trainer_open(const struct weir_service_options *options, struct
                               struct weir_error *err);
 /* Stopped in the middle of training, it saves a checkpoint first. */
 void trainer_close(void *state);
-bool trainer_succeeded(const void *state); /* so is a stop on request */
+/* 0 after a stop on request, too; WEIR_EXIT_UNANSWERED when it gave up waiting for the platform. */
+int trainer_exit_code(const void *state);
 
 #endif

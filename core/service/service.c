@@ -481,18 +481,20 @@ static int run(const struct weir_service *service, const struct weir_service_opt
         .signal_fd = -1,
     };
     enum weir_status status = start(&running, &err);
-    bool hopeless = is_hopeless(status);
+    int code = status == WEIR_OK     ? EXIT_DONE
+               : is_hopeless(status) ? WEIR_EXIT_HOPELESS
+                                     : EXIT_FAILED;
     if (status == WEIR_OK) {
         weir_log(WEIR_LOG_INFO, "ready", "%s %s", options->name,
                  running.server != NULL ? weir_rpc_endpoint(running.server) : "-");
         weir_loop_run(running.loop);
-        if (service->succeeded != NULL && !service->succeeded(running.state))
-            status = WEIR_INTERNAL; /* it has logged why */
+        if (service->exit_code != NULL)
+            code = service->exit_code(running.state);
     } else {
         weir_log(WEIR_LOG_ERROR, "cannot start", "error=\"%s\"", err.text);
     }
     stop(&running);
-    return status == WEIR_OK ? EXIT_DONE : hopeless ? WEIR_EXIT_HOPELESS : EXIT_FAILED;
+    return code;
 }
 
 static enum weir_status check_options(const struct weir_service *service,

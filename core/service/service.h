@@ -1,7 +1,8 @@
 /* main() of every service: options, log, signals, loop, health, orderly stop, exit codes. A service
  * is one const table; everything that differs between two services stands in it.
  *
- * Exit codes: 0 done, 2 bad usage or configuration, 1 failed, 3 cannot start and never will as things are. */
+ * Exit codes: 0 done, 2 bad usage or configuration, 1 failed, 3 cannot start and never will as things are, 75 of a
+ * trainer that the platform has not answered in time. */
 #ifndef WEIR_SERVICE_SERVICE_H
 #define WEIR_SERVICE_SERVICE_H
 
@@ -13,6 +14,9 @@
 
 /* Exit code for whoever would start the process again: it would end the same way. */
 enum { WEIR_EXIT_HOPELESS = 3 };
+
+/* Exit code of a trainer that has waited in vain for an answer of the platform: EX_TEMPFAIL of sysexits.h. */
+enum { WEIR_EXIT_UNANSWERED = 75 };
 
 /* Options that the supervisor gives each child; the same options everywhere. */
 struct weir_service_options {
@@ -58,9 +62,8 @@ struct weir_service {
                              struct weir_rpc_server *server, void **ret_state,
                              struct weir_error *err);
     void (*close)(void *state);
-    /* Optional. Asked once the loop has stopped: false makes the exit code 1. For processes that end by
-     * themselves. */
-    bool (*succeeded)(const void *state);
+    /* Optional. Returns the exit code, once the loop has stopped. For processes that end by themselves. */
+    int (*exit_code)(const void *state);
     bool
         lends_memory; /* to other processes, which have to reach its descriptors (core/base/dumps.h) */
     /* Optional. Answers requests while a handler waits (weir_rpc_serve_meanwhile()), once open() is over. */

@@ -7,6 +7,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/path.h"
+#include "core/service/service.h"
 #include "orchestrator/models/content.h"
 #include "orchestrator/processes/spawn.h"
 #include "orchestrator/runs/run_state.h"
@@ -242,7 +243,7 @@ static void start_trainer(struct run *run)
     run->launched = true;
 }
 
-/* After each failure twice as long; a process that was killed says nothing against the next one. */
+/* After each failure twice as long; one that was not its own says nothing against the next process. */
 static int64_t backoff_ms(unsigned exits)
 {
     enum { DOUBLINGS_MAX = 7 };
@@ -251,13 +252,20 @@ static int64_t backoff_ms(unsigned exits)
            << (doublings < DOUBLINGS_MAX ? doublings : DOUBLINGS_MAX);
 }
 
+/* Its end was not its own doing: it was killed, or a platform that is busy has not answered it in time. */
+static bool is_blameless(const struct run_exit *ended)
+{
+    return ended->by_signal || ended->code == WEIR_EXIT_UNANSWERED;
+}
+
 /* Why its trainer has ended. One that was ended because it hung has failed by itself. */
 static bool has_failed(struct run *run, struct weir_error *ret_why)
 {
     const struct run_exit *ended = &run->group.cause.ended;
     int64_t silent_ms = run->group.cause.silent_ms;
-    run->exits += silent_ms > 0 || !ended->by_signal;
-    run->deaths += silent_ms == 0 && ended->by_signal;
+    bool is_own = silent_ms > 0 || !is_blameless(ended);
+    run->exits += is_own;
+    run->deaths += !is_own;
     if (silent_ms > 0)
         weir_ignore(weir_fail(ret_why, WEIR_TIMEOUT,
                               "it said nothing for %" PRId64 " s (training.patience)",
@@ -323,7 +331,7 @@ static void judge(struct run *run)
     if (ended->code == 2 && !ended->by_signal) {
         orchestrator_run_trouble(
             run, weir_fail(&err, WEIR_INVALID, "trainer: %s", run->failure.text), &err);
-    } else if (ended->by_signal && !run->is_over) {
+    } else if (is_blameless(ended) && !run->is_over) {
         try_again(run);
     } else {
         weir_rpc_call(run->context->dispatcher, MSG_job_request,

@@ -21,8 +21,10 @@
 #include <sys/queue.h>
 
 enum {
+    /* Of trainers that were killed by a signal, or had no answer of the platform; other ends count against
+     * training.retries. */
     RUN_DEATHS_MAX = 20
-}; /* of trainers killed by a signal; exits count against training.retries */
+};
 
 /* Purposes of runs that somebody at a command line waits for begin so: nobody takes them up again. */
 #define ORCHESTRATOR_RUN_PREDICTS "predict/"

@@ -65,7 +65,8 @@ struct stage {
     char scored[64];        /* digest of the set that it has scores of */
     uint64_t skips;         /* the trigger of which it says that nothing is there; 0: none */
     uint64_t lost;          /* what the dispatcher says of every job */
-    unsigned trainers_fail; /* so many of the next trainers end with an error */
+    unsigned trainers_fail; /* so many of the next trainers end with an error … */
+    int exit_code;          /* … and with this code */
     const char *model_name; /* as trainers call the file of their model */
     void (*plant)(const struct stage *stage, const char *path); /* what lies there; NULL: a model */
     double loss;                                                /* that trainers report */

@@ -19,8 +19,9 @@ static void leave(void *owner)
     weir_rpc_peer_close(trainer->peer);
     trainer->peer = NULL;
     if (trainer->stage->orch != NULL) {
-        orchestrator_run_exited(&trainer->stage->orch->runs, trainer->run, 0,
-                                &(struct run_exit){.how = "it left", .said = "bye"});
+        orchestrator_run_exited(
+            &trainer->stage->orch->runs, trainer->run, 0,
+            &(struct run_exit){.code = trainer->stage->exit_code, .how = "it left", .said = "bye"});
     }
 }
 

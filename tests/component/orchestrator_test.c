@@ -4,6 +4,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "core/service/service.h"
 #include "orchestrator/erasures/erasure.h"
 #include "orchestrator/models/lineage.h"
 #include "tests/support/loop.h"
@@ -148,6 +149,15 @@ static void a_trainer_that_fails_is_started_again_a_few_times(void **state)
     stage->trainers_fail = 3;
     assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
     assert_int_equal(stage->job_count, 3 + 4);
+}
+
+static void a_trainer_that_had_no_answer_of_the_platform_has_not_failed(void **state)
+{
+    struct stage *stage = *state;
+    stage->exit_code = WEIR_EXIT_UNANSWERED;
+    stage->trainers_fail = 6; /* training.retries is 3 */
+    assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
+    assert_int_equal(stage->trainers_started, 6 + 3 + 4);
 }
 
 static void a_trainer_that_always_fails_fails_the_pipeline_until_it_is_run_again(void **state)
@@ -504,6 +514,8 @@ int main(void)
             whoever_lacks_the_token_of_a_run_is_refused_and_disturbs_no_trainer, stage_setup,
             stage_teardown),
         cmocka_unit_test_setup_teardown(a_trainer_that_fails_is_started_again_a_few_times,
+                                        stage_setup, stage_teardown),
+        cmocka_unit_test_setup_teardown(a_trainer_that_had_no_answer_of_the_platform_has_not_failed,
                                         stage_setup, stage_teardown),
         cmocka_unit_test_setup_teardown(
             a_trainer_that_always_fails_fails_the_pipeline_until_it_is_run_again, stage_setup,

@@ -20,7 +20,15 @@ enum {
     WORKER_SESSION = 77,
     ERASED_MAX = 16,
     BATCHES_MAX = 4096,
-    BURST = 8
+    BURST = 8,
+    LATE_MAX = 16
+};
+
+/* A request for a task that is answered later. */
+struct late_task {
+    struct platform *platform;
+    struct weir_request request;
+    uint64_t run;
 };
 
 struct platform {
@@ -30,6 +38,8 @@ struct platform {
     struct weir_loop *loop;
     struct weir_rpc_server *dispatcher, *worker, *storage, *orchestrator;
     char *worker_endpoint;
+    struct late_task late[LATE_MAX];
+    size_t late_count;
 
     pthread_mutex_t mutex; /* of everything below */
     struct platform_view view;
@@ -330,9 +340,23 @@ static void tell_task(const struct platform *platform, struct weir_request *requ
     weir_rpc_reply(request->server, &request->route, MSG_run_is, &answer, NULL);
 }
 
+static void tell_late(void *owner)
+{
+    const struct late_task *late = owner;
+    struct weir_request request = late->request;
+    tell_task(late->platform, &request, late->run);
+}
+
 static void on_run_request(void *owner, struct weir_request *request)
 {
-    tell_task(owner, request, 5);
+    struct platform *platform = owner;
+    const struct msg_run_request *message = request->message;
+    struct late_task *late = &platform->late[platform->late_count++ % LATE_MAX];
+    *late = (struct late_task){.platform = platform, .request = *request, .run = message->run};
+    if (platform->script.slow_ms == 0)
+        tell_late(late);
+    else
+        weir_loop_timer(platform->loop, platform->script.slow_ms, 0, tell_late, late);
 }
 
 static void on_run_next(void *owner, struct weir_request *request)

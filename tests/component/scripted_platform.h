@@ -21,6 +21,7 @@ struct platform_script {
     uint32_t all_holes;    /* weir_sample_state of every sample; 0: they are delivered */
     /* For the orchestrator; NULL mode: there is none. */
     const char *mode, *config, *directory, *start_from;
+    uint32_t slow_ms; /* from a request for a task to its answer */
 };
 
 struct platform;

@@ -83,7 +83,7 @@ static bool run_trainer(struct fixture *fixture, int rounds)
         fail_msg("%s", err.text);
     for (int i = 0; !weir_loop_stopping(loop) && (rounds == 0 || i < rounds); i++)
         weir_loop_step(loop, 20);
-    bool succeeded = weir_loop_stopping(loop) && trainer_succeeded(trainer);
+    bool succeeded = weir_loop_stopping(loop) && trainer_exit_code(trainer) == 0;
     trainer_close(trainer);
     weir_loop_free(loop);
     return succeeded;
@@ -370,6 +370,16 @@ static void a_run_that_cannot_be_done_fails(void **unused)
     }
 }
 
+static void an_orchestrator_that_is_slow_is_waited_for(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    start(&fixture,
+          (struct platform_script){.samples = 20, .epochs = 1, .mode = "train", .slow_ms = 1200});
+    assert_true(run_trainer(&fixture, 0));
+    end(&fixture);
+}
+
 static void a_set_that_is_erased_or_gone_ends_the_run_without_a_model(void **unused)
 {
     (void)unused;
@@ -417,6 +427,7 @@ int main(void)
         cmocka_unit_test(a_warm_start_goes_on_from_the_model),
         cmocka_unit_test(the_state_of_the_optimizer_goes_on_where_it_is_carried),
         cmocka_unit_test(a_run_that_cannot_be_done_fails),
+        cmocka_unit_test(an_orchestrator_that_is_slow_is_waited_for),
         cmocka_unit_test(a_set_that_is_erased_or_gone_ends_the_run_without_a_model),
         cmocka_unit_test(the_orchestrator_can_stop_a_run),
     };
