@@ -2,6 +2,7 @@
 #include "trainer_client/task.h"
 
 #include "core/base/clock.h"
+#include "core/base/fault.h"
 #include "core/base/file.h"
 #include "core/base/rng.h"
 #include "core/loop/loop.h"
@@ -21,6 +22,7 @@ struct task_request {
     struct weir_loop *loop;
     struct weir_rpc_peer *orchestrator;
     bool is_elsewhere;         /* it comes by a pass */
+    uint64_t session;          /* in which a next task is taken up */
     bool is_answered, is_last; /* nothing is left to do */
     struct task *task;         /* NULL: no answer yet, or none of use */
     struct weir_error failure;
@@ -97,6 +99,23 @@ static void on_answer(void *owner, const struct weir_reply *reply, const struct 
         request->is_last = true;
     else
         request->task = keep(reply->message);
+}
+
+/* The run is this process's only once it asks for its task, like the first: one that is frozen by now never does, and
+ * another process is found soon. */
+static void on_next(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct task_request *request = owner;
+    const struct msg_run_is *next = reply != NULL ? reply->message : NULL;
+
+    if (next == NULL || next->job == 0) {
+        on_answer(owner, reply, err);
+        return;
+    }
+    (void)weir_fault("task.given");
+    const struct msg_run_request message = {
+        .run = next->job, .session = request->session, .token = next->token};
+    weir_rpc_call(request->orchestrator, MSG_run_request, &message, NEXT_MS, on_answer, request);
 }
 
 static void request_free(struct task_request *request)
@@ -267,10 +286,12 @@ static enum weir_status request_next(const struct weir_client_options *options,
     if (*finished->next != NULL)
         return WEIR_OK;
     enum weir_status status = request_new(options, finished->next, err);
-    if (status == WEIR_OK)
-        weir_rpc_call((*finished->next)->orchestrator, MSG_run_next, &message, NEXT_MS, on_answer,
-                      *finished->next);
-    return status;
+    if (status != WEIR_OK)
+        return status;
+    (*finished->next)->session = message.session;
+    weir_rpc_call((*finished->next)->orchestrator, MSG_run_next, &message, NEXT_MS, on_next,
+                  *finished->next);
+    return WEIR_OK;
 }
 
 /* `*ret_task` stays as it is when nothing is left to do. */

@@ -94,7 +94,6 @@ void orchestrator_run_assign(struct runs *runs, struct weir_request *request)
         return;
     }
     run->group.members[message->rank].session = message->session;
-    run->is_unheard = false;
     orchestrator_warm_hear(runs->warm, run);
     orchestrator_run_watch_hear(runs->watch, run->number, message->rank);
     orchestrator_run_tell(run, request->server, &request->route);

@@ -68,8 +68,7 @@ void orchestrator_run_given(struct run *run, uint64_t session)
     orchestrator_group_begin(&run->group, 1);
     run->group.members[0].session = session;
     run->is_unheard = true;
-    orchestrator_run_watch_begin(run->runs->watch, run->number, 0,
-                                 run->outline.config->patience_ms);
+    orchestrator_run_watch_given(run->runs->watch, run->number, run->outline.config->patience_ms);
 }
 
 enum weir_status orchestrator_run_launch(struct run *run, struct weir_error *err)

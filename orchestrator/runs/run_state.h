@@ -45,7 +45,7 @@ struct run {
     uint64_t timer;
     int64_t
         followed; /* run that its trainer did before, being idle since; 0: it was started for this one */
-    bool is_unheard;        /* such a trainer has said nothing of this run yet */
+    bool is_unheard;        /* such a trainer has said nothing of its work on this run yet */
     int port_holder;        /* keeps the port at which its processes meet; -1: none */
     struct run_group group; /* its processes, and what they have said */
     struct run_outcome

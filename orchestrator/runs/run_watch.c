@@ -7,12 +7,17 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { LOOK_MS = 1000, LEAVES_MS = 30000 };
+enum {
+    LOOK_MS = 1000,
+    LEAVES_MS = 30000,
+    TAKE_UP_MS = 10000, /* the client library says at once that it has a task */
+};
 
 struct watched {
     int64_t run;
     uint32_t rank;
     int64_t patience_ms;
+    int64_t first_ms; /* for its first word; 0: no less than for the others */
     int64_t quiet_ms; /* since it was heard, or was done */
     bool leaves, reported, is_silent;
 };
@@ -52,14 +57,22 @@ static bool waits(const struct run_watch *watch, const struct watched *watched)
     return trainers->waits != NULL && trainers->waits(trainers->owner, watched->run, watched->rank);
 }
 
+static int64_t patience_ms(const struct watched *watched)
+{
+    bool is_first = watched->first_ms > 0 && watched->first_ms < watched->patience_ms;
+
+    if (watched->leaves)
+        return LEAVES_MS;
+    return is_first ? watched->first_ms : watched->patience_ms;
+}
+
 static void look(void *owner)
 {
     const struct run_watch *watch = owner;
     for (size_t i = 0; i < watch->count; i++) {
         struct watched *watched = &watch->of[i];
         watched->quiet_ms = waits(watch, watched) ? 0 : watched->quiet_ms + LOOK_MS;
-        if (!watched->reported &&
-            watched->quiet_ms >= (watched->leaves ? LEAVES_MS : watched->patience_ms))
+        if (!watched->reported && watched->quiet_ms >= patience_ms(watched))
             tell_to_end(watch, watched);
     }
 }
@@ -91,6 +104,12 @@ void orchestrator_run_watch_begin(struct run_watch *watch, int64_t run, uint32_t
         (struct watched){.run = run, .rank = rank, .patience_ms = patience_ms};
 }
 
+void orchestrator_run_watch_given(struct run_watch *watch, int64_t run, int64_t patience_ms)
+{
+    orchestrator_run_watch_begin(watch, run, 0, patience_ms);
+    watch->of[watch->count - 1].first_ms = TAKE_UP_MS;
+}
+
 bool orchestrator_run_watch_has(const struct run_watch *watch, int64_t run)
 {
     for (size_t i = 0; i < watch->count; i++)
@@ -102,8 +121,10 @@ bool orchestrator_run_watch_has(const struct run_watch *watch, int64_t run)
 void orchestrator_run_watch_hear(struct run_watch *watch, int64_t run, uint32_t rank)
 {
     struct watched *watched = find(watch, run, rank);
-    if (watched != NULL && !watched->leaves)
-        watched->quiet_ms = 0;
+    if (watched == NULL || watched->leaves)
+        return;
+    watched->quiet_ms = 0;
+    watched->first_ms = 0;
 }
 
 void orchestrator_run_watch_leaves(struct run_watch *watch, int64_t run)

@@ -43,6 +43,8 @@ void orchestrator_run_watch_free(struct run_watch *watch);
 /* A process was started for the run, as that rank. */
 void orchestrator_run_watch_begin(struct run_watch *watch, int64_t run, uint32_t rank,
                                   int64_t patience_ms);
+/* The same of a process that has waited for the run: its first word comes soon, or it will not do it. */
+void orchestrator_run_watch_given(struct run_watch *watch, int64_t run, int64_t patience_ms);
 /* True between that and orchestrator_run_watch_end(), of any rank. */
 bool orchestrator_run_watch_has(const struct run_watch *watch, int64_t run);
 /* Notes that the rank has said something. Runs without a process are fine, here and below. */

@@ -8,7 +8,8 @@
  *     WORKING  -- the same, while it has finished and not asked yet: it will be told to leave
  *
  * A process is known by its newest run, here, to the supervisor, and to the watch. Nothing is lost with an idle one;
- * one that ends before it has said anything of the run it was given costs that run no retry. */
+ * one that ends before it has said anything of its work on the run it was given costs that run no retry, and one that
+ * does not even take it up (run_request), because it is frozen, is ended soon (run_watch.h). */
 #include "core/base/fault.h"
 #include "core/base/file.h"
 #include "core/base/log.h"

@@ -128,6 +128,17 @@ def test_a_trainer_that_is_stopped_is_not_given_a_run():
     lab.remove()
 
 
+def test_a_trainer_that_freezes_as_it_is_given_a_run_costs_it_neither_a_retry_nor_its_patience():
+    with faulty("task.given=?1"):
+        lab, run, lines = begun(WARM, 2)
+        process = idle(run)
+        learns(lab, run, lines, 1)  # long before training.patience, 10 minutes
+        assert process not in victims(run.data_dir, "trainer")
+        assert_clean_audits(run.events)
+        stop(run)
+        lab.remove()
+
+
 def test_a_trainer_waits_no_longer_than_it_is_kept():
     lab, run, _ = begun("keep_warm: 1s", 1)
     await_that(lambda: not victims(run.data_dir, "trainer") and not list(run.data_dir.glob("runs/*")))

@@ -66,6 +66,20 @@ static void who_says_nothing_for_too_long_is_told_to_end(void **state)
     assert_int_equal(orchestrator_run_watch_end(watch, 7, 0), 0);
 }
 
+static void who_is_given_a_run_and_does_not_take_it_up_is_told_to_end_soon(void **state)
+{
+    struct fixture *fixture = *state;
+    struct run_watch *watch = fixture->watch;
+    orchestrator_run_watch_given(watch, 7, PATIENCE_S * 1000);
+    orchestrator_run_watch_hear(watch, 7, 0);
+    pass(fixture, PATIENCE_S - 1); /* it is at work */
+    assert_int_equal(fixture->ended, 0);
+    (void)orchestrator_run_watch_end(watch, 7, 0);
+    orchestrator_run_watch_given(watch, 8, PATIENCE_S * 1000);
+    pass(fixture, PATIENCE_S / 4);
+    assert_int_equal(fixture->ended, 8);
+}
+
 static void who_is_done_and_does_not_leave_is_told_to_end(void **state)
 {
     struct fixture *fixture = *state;
@@ -96,6 +110,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(who_says_nothing_for_too_long_is_told_to_end),
+        CASE(who_is_given_a_run_and_does_not_take_it_up_is_told_to_end_soon),
         CASE(who_is_done_and_does_not_leave_is_told_to_end),
         CASE(nobody_is_silent_while_the_orchestrator_itself_is_suspended),
     };
