@@ -41,6 +41,7 @@ struct cli_platform {
     int signal_fd;
     bool interrupted;
     int64_t look_ms; /* when to look again whether it is still served */
+    char *topic;     /* that was asked last; NULL: none */
 
     /* Of one elsewhere. */
     bool is_asked;    /* whether it is there */
@@ -206,6 +207,18 @@ static enum weir_status wait_for(struct cli_platform *platform, struct query *qu
     return query->answered ? query->status : status;
 }
 
+/* Both ends forget what was asked before: it may name somebody. The same topic leaves nothing else behind, and a
+ * connection to elsewhere costs a handshake. */
+static void forget_other(struct cli_platform *platform, const char *topic)
+{
+    if (platform->topic != NULL && strcmp(platform->topic, topic) == 0)
+        return;
+    if (platform->topic != NULL)
+        weir_rpc_peer_renew(platform->peer);
+    free(platform->topic);
+    platform->topic = weir_strdup(topic);
+}
+
 enum weir_status cli_platform_request(struct cli_platform *platform, const char *topic,
                                       const json_t *arguments, json_t **ret_answer,
                                       struct weir_error *err)
@@ -213,10 +226,10 @@ enum weir_status cli_platform_request(struct cli_platform *platform, const char 
     char *text = arguments == NULL ? NULL : json_dumps(arguments, JSON_COMPACT);
     struct msg_command ask = {.topic = topic, .arguments = text == NULL ? "{}" : text};
     struct query query = {.err = err};
+    forget_other(platform, topic);
     weir_rpc_call(platform->peer, MSG_command, &ask, REQUEST_MS, on_reply, &query);
     free(text);
     enum weir_status status = wait_for(platform, &query);
-    weir_rpc_peer_renew(platform->peer); /* both ends forget what was asked: it may name somebody */
     if (status == WEIR_OK)
         *ret_answer = query.json;
     return status;
@@ -511,6 +524,7 @@ void cli_platform_close(struct cli_platform *platform)
     if (platform == NULL)
         return;
     weir_rpc_peer_close(platform->peer);
+    free(platform->topic);
     cli_serving_stop(&platform->serving);
     weir_loop_free(platform->loop);
     if (platform->signal_fd >= 0)

@@ -3,9 +3,11 @@ has ordered what is in a log that cannot be rewritten unseen."""
 
 import json
 import re
+import socket
 import stat
 import subprocess
-from contextlib import contextmanager
+import threading
+from contextlib import contextmanager, suppress
 
 from weirlab import DEADLINE_S, PIPELINE, Lab, await_that, binaries, child, faulty, free_ports, kill, query, run_tests, serve
 
@@ -117,6 +119,50 @@ def test_a_key_is_let_in_until_it_is_revoked_and_a_service_that_was_killed_hears
         public = PUBLIC.search(lab.pass_of("ben").read_text())[1]
         again = lab.ask("keys", "allow", "viewer", "ben", public)
         assert again.returncode == 1 and "revoked" in again.stderr, again
+
+
+@contextmanager
+def relay(address, connections):
+    """The address of somebody who passes on what is said to `address` and back, and lists the connections."""
+    to = ("127.0.0.1", int(address.rpartition(":")[2]))
+
+    def pass_on(source, sink):
+        with suppress(OSError):
+            while data := source.recv(65536):
+                sink.sendall(data)
+            sink.shutdown(socket.SHUT_WR)
+
+    def take_up(listener):
+        with suppress(OSError):
+            while True:
+                near, far = listener.accept()[0], socket.create_connection(to)
+                connections.append(near)
+                for ends in ((near, far), (far, near)):
+                    threading.Thread(target=pass_on, args=ends, daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=take_up, args=(listener,), daemon=True).start()
+        yield f"tcp://127.0.0.1:{listener.getsockname()[1]}"
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+def test_a_command_from_elsewhere_takes_one_connection_however_often_it_asks_the_same():
+    with elsewhere() as lab:
+        lab.new("operator", "ben")
+        await_that(lab.all_have_noted)
+        connections = []
+        with relay(lab.address, connections) as address:
+            assert lab.told("ben", "--endpoint", address, "status")["pipelines"] == []
+            assert len(connections) == 1, connections
+            assert lab.by("ben", "--endpoint", address, "submit", str(lab.pipeline)).returncode == 0
+            connections.clear()
+            watcher = lab.begin("ben", "--endpoint", address, "watch", "red", "--json")
+            assert '"event"' in watcher.stdout.readline()
+            lab.weir("pause", "red", "--wait")
+            assert any('"pipeline_paused"' in line for line in watcher.stdout)
+            watcher.terminate()
+            watcher.communicate(timeout=DEADLINE_S)
+            assert len(connections) == 1, connections
 
 
 def test_a_key_that_is_rotated_has_another_pair_and_the_old_one_ends():
