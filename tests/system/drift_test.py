@@ -123,21 +123,25 @@ def checking_lab(samples):
     return lab
 
 
-def an_order_comes_between_two_checks():
+def is_paused_between_two_checks(samples):
     """All of them lie on one page of the replay."""
-    samples = 4000
     lab = checking_lab(samples)
     with served(lab):
         lab.weir("submit", str(lab.pipeline))
         watcher = lab.begin("watch", "lab", "--json", stdout=subprocess.PIPE)
         assert any('"trigger_considered"' in line for line in watcher.stdout)
-        paused = json.loads(lab.weir("pause", "lab", "--wait", "--json"))
-        assert paused["state"] == "PAUSED", paused
+        paused = lab.ask("pause", "lab", "--wait", "--json")
         watcher.terminate()
         watcher.communicate()
         [checks] = query(lab, "SELECT checks FROM orchestrator.pipeline")
-        assert 2 < int(checks) < samples, checks
     lab.remove()
+    assert int(checks) > 2, checks
+    return int(checks) < samples and paused.returncode == 0 and json.loads(paused.stdout)["state"] == "PAUSED"
+
+
+def an_order_comes_between_two_checks():
+    """On a busy machine the command may need as long to send it as a few thousand checks take."""
+    assert any(map(is_paused_between_two_checks, (4000, 16000, 64000)))
 
 
 def a_thousand_checks_are_kept():

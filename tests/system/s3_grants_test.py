@@ -84,11 +84,12 @@ def store_of(tmp, samples, files=4):
         store.close()
 
 
-def made(lab):
-    """The outcome of the pipeline where a worker elsewhere makes all batches, and the worker's last row."""
+def made(lab, column="granted"):
+    """The outcome of the pipeline where a worker elsewhere makes all batches, and the worker's row, once a beat has told of `column`."""
     with lab.serving(), working(lab, "rosa", *nothing(lab)) as rosa:
         submit(lab)
-        events, row = told(lab), rosa.row()
+        events = told(lab)
+        row = rosa.await_row(lambda row: column is None or row[column] > 0)
         rosa.end()
     logs = rosa.log.read_text() + "".join(p.read_text(errors="replace") for p in lab.data_dir.glob("**/*.log"))
     assert not any(word in logs for word in (SECRET, TOKEN, urllib.parse.quote(TOKEN, safe=""), "X-Amz-Signature")), logs
@@ -99,7 +100,7 @@ def made(lab):
 
 def of_storage(store, samples):
     """The same where storage reads all."""
-    wanted, row = made(Grants(store, samples, grants=False))
+    wanted, row = made(Grants(store, samples, grants=False), column=None)
     assert store.urls == [] and row["granted"] == row["refused"] == 0, row
     assert len(wanted) == 2 and all("checksum" in of for of in wanted.values()), wanted
     return wanted
@@ -124,7 +125,7 @@ def test_what_a_grant_does_not_get_storage_reads():
         wanted = of_storage(store, 40)
         for fault in REFUSALS:
             store.grants_fault, store.granted = fault, []
-            found, row = made(Grants(store, 40))
+            found, row = made(Grants(store, 40), column="refused")
             assert found == wanted, fault
             assert row["granted"] == 0 and row["refused"] > 0, (fault, row)
 
