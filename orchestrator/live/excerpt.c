@@ -19,6 +19,16 @@ static json_t *pick(const json_t *from, const char *keys)
     return found;
 }
 
+/* Puts the name of a file there, without its folders. */
+static void set_name(json_t *to, const json_t *from, const char *key)
+{
+    const char *path = json_string_value(json_object_get(from, key));
+    if (path == NULL)
+        return;
+    const char *slash = strrchr(path, '/');
+    json_object_set_new(to, key, json_string(slash != NULL ? slash + 1 : path));
+}
+
 /* An excerpt of each of the first `most` of a list. */
 static json_t *pick_each(const json_t *list, const char *keys, size_t most)
 {
@@ -156,8 +166,9 @@ json_t *orchestrator_live_event(const json_t *answer)
         "candidates policy digest model mode seconds samples_per_second stall_fraction loss audit "
         "order state in_trainers kept_after run runs batches why tried promised place share operators "
         "parent checksum active metric interval value failed filtered erasure step models replacement "
-        "hash triggers active_model cost file after_trigger models_dropped models_kept export from to "
+        "hash triggers active_model cost after_trigger models_dropped models_kept export from to "
         "jobs worker launcher of per spent then money cpu_seconds gpu_seconds");
+    set_name(event, answer, "file");
     set_inner(event, "audit", "failed filtered");
     set_inner(event, "spent", "money currency cpu_seconds gpu_seconds");
     if (json_object_get(answer, "error") != NULL)

@@ -186,6 +186,19 @@ static void the_line_of_an_event_quotes_no_record(void **state)
     json_decref(event);
 }
 
+static void the_line_of_a_new_file_names_no_folder(void **state)
+{
+    (void)state;
+    WEIR_AUTO_BUF line = {0};
+    json_t *event = json_pack("{s:s,s:s,s:s,s:i}", "event", "file_applied", "pipeline", "lab",
+                              "file", "/home/jane/lab.yaml", "after_trigger", 7);
+    json_t *shown = orchestrator_live_event(event);
+    orchestrator_screen_line_of(shown, &line);
+    assert_string_equal(weir_buf_text(&line), "pipeline lab has taken lab.yaml after trigger 7");
+    json_decref(shown);
+    json_decref(event);
+}
+
 static void the_line_of_a_spent_budget_is_whole(void **state)
 {
     (void)state;
@@ -261,6 +274,7 @@ int main(void)
         cmocka_unit_test(a_scope_has_the_parts_of_its_pipelines_and_its_own),
         cmocka_unit_test(the_log_keeps_the_newest_lines_and_goes_on_after_any_of_them),
         cmocka_unit_test(the_line_of_an_event_quotes_no_record),
+        cmocka_unit_test(the_line_of_a_new_file_names_no_folder),
         cmocka_unit_test(the_line_of_a_spent_budget_is_whole),
         cmocka_unit_test(words_of_people_are_left_out),
         cmocka_unit_test(evaluations_are_those_of_the_newest_triggers),
