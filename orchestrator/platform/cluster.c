@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fts.h>
 #include <glob.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -202,6 +203,22 @@ enum weir_status orchestrator_cluster_begin(const struct orchestrator_cluster *c
     if (status == WEIR_OK)
         status = start_initdb(cluster, bin_dir, fresh, env, maker, err);
     return status == WEIR_OK ? WEIR_OK : weir_error_wrap(err, status, "private database");
+}
+
+int64_t orchestrator_cluster_written_ns(const struct orchestrator_cluster *cluster)
+{
+    WEIR_AUTO_FREE char *fresh = weir_format("%s.tmp", cluster->path);
+    char *const paths[] = {fresh, NULL};
+    FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    int64_t newest_ns = 0;
+    for (FTSENT *at; tree != NULL && (at = fts_read(tree)) != NULL;) {
+        bool is_seen = at->fts_info == FTS_D || at->fts_info == FTS_F;
+        if (is_seen && weir_mtime_ns(at->fts_statp) > newest_ns)
+            newest_ns = weir_mtime_ns(at->fts_statp);
+    }
+    if (tree != NULL)
+        (void)fts_close(tree);
+    return newest_ns;
 }
 
 static enum weir_status check_initdb(const struct orchestrator_child_exit *ended,

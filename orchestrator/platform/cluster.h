@@ -31,6 +31,8 @@ enum weir_status orchestrator_cluster_begin(const struct orchestrator_cluster *c
                                             const char *bin_dir, char *const *env,
                                             const struct orchestrator_cluster_maker *maker,
                                             struct weir_error *err) WEIR_MUST_USE;
+/* Time of the newest change to a cluster that is being made; 0: there is none yet. */
+int64_t orchestrator_cluster_written_ns(const struct orchestrator_cluster *cluster);
 /* Completes the cluster after that child has ended, and gives it its name. IO when initdb failed. */
 enum weir_status orchestrator_cluster_finish(const struct orchestrator_cluster *cluster,
                                              const struct orchestrator_child_exit *ended,

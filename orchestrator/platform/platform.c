@@ -73,6 +73,7 @@ struct orchestrator_platform {
     unsigned cluster_attempts;
     uint64_t poll_timer;
     uint64_t patience_timer;
+    int64_t cluster_written_ns; /* when patience was over last */
 };
 
 static void tell_failed(void *owner)
@@ -95,10 +96,25 @@ static void fail(struct orchestrator_platform *platform, const struct weir_error
 
 /* ---- patience ---- */
 
+/* True while initdb goes on: on a busy machine it may take minutes. */
+static bool is_cluster_growing(struct orchestrator_platform *platform)
+{
+    bool is_making = platform->postgres != NULL && platform->reached < CLUSTER_MADE;
+    int64_t before_ns = platform->cluster_written_ns;
+    platform->cluster_written_ns =
+        is_making ? orchestrator_postgres_written_ns(platform->postgres) : 0;
+    return platform->cluster_written_ns > before_ns;
+}
+
 static void on_patience_over(void *owner)
 {
     struct orchestrator_platform *platform = owner;
     struct weir_error err;
+    if (is_cluster_growing(platform)) {
+        platform->patience_timer =
+            weir_loop_timer(platform->loop, platform->patience_ms, 0, on_patience_over, platform);
+        return;
+    }
     weir_ignore(weir_fail(
         &err, WEIR_TIMEOUT, "%s within %g s: see the logs in %s/log; the newest problem: %s",
         platform->phase == STARTING_POSTGRES ? "Postgres did not answer"

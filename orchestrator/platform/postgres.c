@@ -130,6 +130,11 @@ enum weir_status orchestrator_postgres_begin_cluster(const struct orchestrator_p
                                       err);
 }
 
+int64_t orchestrator_postgres_written_ns(const struct orchestrator_postgres *postgres)
+{
+    return orchestrator_cluster_written_ns(&postgres->cluster);
+}
+
 enum weir_status orchestrator_postgres_finish_cluster(const struct orchestrator_postgres *postgres,
                                                       const struct orchestrator_child_exit *ended,
                                                       struct weir_error *err)

@@ -32,6 +32,8 @@ bool orchestrator_postgres_has_cluster(const struct orchestrator_postgres *postg
 enum weir_status orchestrator_postgres_begin_cluster(const struct orchestrator_postgres *postgres,
                                                      const struct orchestrator_cluster_maker *maker,
                                                      struct weir_error *err) WEIR_MUST_USE;
+/* As orchestrator_cluster_written_ns(). */
+int64_t orchestrator_postgres_written_ns(const struct orchestrator_postgres *postgres);
 enum weir_status orchestrator_postgres_finish_cluster(const struct orchestrator_postgres *postgres,
                                                       const struct orchestrator_child_exit *ended,
                                                       struct weir_error *err) WEIR_MUST_USE;

@@ -439,21 +439,27 @@ static void a_start_that_comes_no_further_ends_with_its_newest_problem(void **st
     run_case(state, case_impatient);
 }
 
-/* A Postgres whose initdb never ends. */
-static void start_hanging_initdb(struct whole *whole, struct weir_loop *loop,
-                                 const struct fixture *fixture, int64_t patience_ms)
+static void start_initdb(struct whole *whole, struct weir_loop *loop, const struct fixture *fixture,
+                         const char *script, int64_t patience_ms)
 {
     char bin_dir[128];
     WEIR_AUTO_FREE char *postgres = weir_format("%s/postgres", fixture->directory);
     link_programs(fixture, "/bin/false", bin_dir, sizeof(bin_dir));
     expect(mkdir(postgres, 0755) == 0);
     write_program(postgres, "postgres", "exit 1");
-    write_program(postgres, "initdb", "exec sleep 1000");
+    write_program(postgres, "initdb", script);
     const struct orchestrator_platform_options options = {.data_dir = fixture->data_dir,
                                                           .bin_dir = bin_dir,
                                                           .postgres_bin_dir = postgres,
                                                           .patience_ms = patience_ms};
     expect(start_whole_with(whole, loop, &options) == WEIR_OK);
+}
+
+/* A Postgres whose initdb never ends. */
+static void start_hanging_initdb(struct whole *whole, struct weir_loop *loop,
+                                 const struct fixture *fixture, int64_t patience_ms)
+{
+    start_initdb(whole, loop, fixture, "exec sleep 1000", patience_ms);
 }
 
 static void case_initdb_hangs(const struct fixture *fixture)
@@ -486,6 +492,25 @@ static void case_stopped_amidst_initdb(const struct fixture *fixture)
 static void a_stop_ends_an_initdb_that_hangs(void **state)
 {
     run_case(state, case_stopped_amidst_initdb);
+}
+
+/* It writes for three times as long as the start has patience, then fails, and at once when it is tried again. */
+static void case_initdb_takes_long(const struct fixture *fixture)
+{
+    WEIR_AUTO(weir_loop) loop = weir_loop_new();
+    struct whole whole = {0};
+    start_initdb(&whole, loop, fixture,
+                 "test -e \"$2.again\" && exit 1; touch \"$2.again\"; mkdir -p \"$2\"\n"
+                 "for i in $(seq 90); do echo $i >> \"$2/log\"; sleep 0.1; done; exit 1",
+                 3000);
+    step_until(loop, &whole.failed);
+    expect(strstr(whole.error, "initdb failed (exit code 1)") != NULL);
+    stop_whole(&whole, loop);
+}
+
+static void an_initdb_that_goes_on_writing_is_waited_for(void **state)
+{
+    run_case(state, case_initdb_takes_long);
 }
 
 /* A server that says it is ready, takes a connection, and never says a word. */
@@ -642,6 +667,8 @@ int main(int argc, char **argv)
             services_wait_for_an_outside_postgres_as_long_as_for_an_own_one, setup, teardown),
         cmocka_unit_test_setup_teardown(a_start_that_comes_no_further_ends_with_its_newest_problem,
                                         setup, teardown),
+        cmocka_unit_test_setup_teardown(an_initdb_that_goes_on_writing_is_waited_for, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(an_initdb_that_hangs_ends_the_start_when_patience_is_over,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(a_stop_ends_an_initdb_that_hangs, setup, teardown),
