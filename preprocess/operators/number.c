@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NUMBER_TEXT_MAX = 64 };
 static const double F32_BEYOND = 0x1.ffffffp127; /* and above: infinite, once it is rounded */
 
 /* Most numbers: a sign, digits, a point. Up to 2^53 in all digits and 22 of them after the point both

@@ -5,6 +5,8 @@
 #include "core/base/bytes.h"
 #include "core/base/error.h"
 
+enum { NUMBER_TEXT_MAX = 64 };
+
 /* Decimal or scientific notation in less than 64 bytes, blanks around it allowed; true and false are 1
  * and 0. False for anything else, infinities and NaN included. */
 bool preprocess_number_read(struct weir_bytes text, double *ret_value);

@@ -8,8 +8,12 @@ struct options {
     struct csv_options csv;
     struct cfg_texts fields;
     const char *fill;
+    int decimal;
     const char *as;
 };
+
+enum { DECIMAL_POINT, DECIMAL_COMMA };
+static const char *const DECIMALS[] = {"point", "comma", NULL};
 
 static const struct cfg_key OPTIONS[] = {
     CFG_TEXTS(struct options, fields, .required = true,
@@ -18,6 +22,8 @@ static const struct cfg_key OPTIONS[] = {
     CFG_TEXT(
         struct options, fill,
         .doc = "number for fields that are empty or missing, or nan; without it they are failures"),
+    CFG_CHOICE(struct options, decimal, .choices = DECIMALS, .fallback = "point",
+               .doc = "mark before the fraction of a number: comma reads 12,5, and no point"),
     CFG_TEXT(struct options, as, .fallback = "features", .doc = "name of the tensor"),
     CFG_END,
 };
@@ -26,6 +32,7 @@ struct state {
     struct csv_reader csv;
     struct number_fill fill;
     size_t width;
+    bool has_commas; /* 12,5 */
 };
 
 static enum weir_status plan(void *owner, const void *given, const struct operator_schema *schema,
@@ -42,6 +49,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     if (options->csv.missing.count > 0 && !state->fill.is_given)
         return weir_yaml_fail(options->csv.missing.node, err,
                               "missing: found no fill beside it, expected fill: nan, or a number");
+    state->has_commas = options->decimal == DECIMAL_COMMA;
     state->width = options->fields.count;
     status = preprocess_operator_plan_output(ret_plan, options->as, COLUMN_DENSE, WEIR_F32,
                                              (uint32_t)state->width, err);
@@ -53,6 +61,32 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
 static void fini(void *owner)
 {
     preprocess_csv_reader_fini(&((struct state *)owner)->csv);
+}
+
+static bool read_number(const struct state *state, struct weir_bytes text, float *ret_value)
+{
+    uint8_t copy[NUMBER_TEXT_MAX];
+
+    if (!state->has_commas)
+        return preprocess_number_read_f32(text, ret_value);
+    if (text.size > sizeof(copy))
+        return false;
+    for (size_t i = 0; i < text.size; i++)
+        copy[i] = text.at[i] == ',' ? '.' : text.at[i] == '.' ? ',' : text.at[i];
+    return preprocess_number_read_f32(weir_bytes(copy, text.size), ret_value);
+}
+
+/* Returns what the reason goes on with where a value is a number after all. */
+static const char *explain(const struct state *state, struct weir_bytes text)
+{
+    struct state other = {.has_commas = !state->has_commas};
+    double number;
+    float value;
+
+    if (read_number(&other, text, &value))
+        return state->has_commas ? " without a point, as decimal: comma says"
+                                 : "; decimal: comma takes it, if that is no mark of thousands";
+    return preprocess_number_read(text, &number) ? " that f32 can hold" : "";
 }
 
 /* Marks the row. A short word is quoted if it is one of those that say that there is nothing; of others the form is
@@ -80,15 +114,15 @@ static void refuse(const struct state *state, struct operator_call *call, size_t
     }
     weir_shape(walk->text, shape);
     preprocess_operator_fail_row(
-        call, row, "%s: found \"%s\" (9: a digit, A and a: letters), expected a number", name,
-        shape);
+        call, row, "%s: found \"%s\" (9: a digit, A and a: letters), expected a number%s", name,
+        shape, explain(state, walk->text));
 }
 
 static bool read_value(const struct state *state, const struct csv_walk *walk, float *ret_value)
 {
     *ret_value = state->fill.value;
     return (state->fill.is_given && preprocess_csv_walk_is_missing(&state->csv, walk)) ||
-           preprocess_number_read_f32(walk->text, ret_value);
+           read_number(state, walk->text, ret_value);
 }
 
 static void read_row(void *owner, struct operator_call *call, size_t row, float *to)
