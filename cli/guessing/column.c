@@ -58,12 +58,20 @@ static bool copy_text(struct weir_bytes value, char *copy, size_t size)
 }
 
 /* Decimal numbers alone, as operators read them: no hexadecimal ones, no nan. */
-static bool read_number(struct weir_bytes value, double *ret_number)
+static bool read_number(const struct cli_guess_column *column, struct weir_bytes value,
+                        double *ret_number, bool *ret_has_comma)
 {
-    char text[NUMBER_TEXT_MAX], *end = NULL;
+    char text[NUMBER_TEXT_MAX], *end = NULL, *comma;
 
-    if (!copy_text(value, text, sizeof(text)) || text[strspn(text, "0123456789+-.eE")] != '\0')
+    if (!copy_text(value, text, sizeof(text)))
         return false;
+    comma =
+        column->takes_commas && memchr(text, '.', value.size) == NULL ? strchr(text, ',') : NULL;
+    if (comma != NULL)
+        *comma = '.';
+    if (text[strspn(text, "0123456789+-.eE")] != '\0')
+        return false;
+    *ret_has_comma = comma != NULL;
     *ret_number = strtod(text, &end);
     return end != text && *end == '\0' && isfinite(*ret_number);
 }
@@ -158,6 +166,7 @@ static void add_time(struct cli_guess_column *column, struct weir_bytes value)
 void cli_guess_column_add(struct cli_guess_column *column, struct weir_bytes value)
 {
     double number;
+    bool has_comma;
 
     value = weir_bytes_trim(value);
     if (value.size == 0) {
@@ -173,8 +182,10 @@ void cli_guess_column_add(struct cli_guess_column *column, struct weir_bytes val
         json_object_set_new(column->marks, mark, json_true());
         return;
     }
-    if (read_number(value, &number))
+    if (read_number(column, value, &number, &has_comma)) {
         add_number(column, number);
+        column->commas += has_comma ? 1 : 0;
+    }
     add_time(column, value);
 }
 

@@ -23,6 +23,8 @@ struct cli_guess_column {
     json_t *marks;                  /* those words */
     size_t quoted;                  /* of the values: texts in JSON */
     size_t numbers;                 /* of the values */
+    bool takes_commas;              /* 12,5 is a number: of CSV without commas between fields */
+    size_t commas;                  /* of the numbers: those that are written so */
     size_t integers;                /* of the numbers */
     size_t words;                   /* of all values, divided by blanks */
     double least, greatest, newest; /* of the numbers */

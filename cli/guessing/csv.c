@@ -111,13 +111,17 @@ static bool is_datum(struct weir_bytes value)
     return is_one;
 }
 
+/* A first or last column may have no name: pandas and R write their index so, others end lines with a delimiter. */
 static bool are_names(const struct weir_csv_record *record)
 {
     for (size_t i = 0; i < record->count; i++) {
-        if (is_datum(record->fields[i].raw))
+        bool is_outer = i == 0 || i == record->count - 1;
+
+        if (!(is_outer && record->fields[i].raw.size == 0) && is_datum(record->fields[i].raw))
             return false;
         for (size_t j = 0; j < i; j++)
-            if (weir_bytes_equal(record->fields[i].raw, record->fields[j].raw))
+            if (record->fields[i].raw.size > 0 &&
+                weir_bytes_equal(record->fields[i].raw, record->fields[j].raw))
                 return false;
     }
     return true;
@@ -134,7 +138,8 @@ static bool comes_again(struct weir_bytes head, struct weir_csv_dialect dialect,
         if (take(&head, dialect, false, record) == WEIR_CSV_MORE)
             break;
         for (size_t i = 0; i < record->count && i < first->count; i++)
-            again = again || weir_bytes_equal(record->fields[i].raw, first->fields[i].raw);
+            again = again || (first->fields[i].raw.size > 0 &&
+                              weir_bytes_equal(record->fields[i].raw, first->fields[i].raw));
     }
     return again;
 }
@@ -152,6 +157,7 @@ static void name_columns(struct cli_guess_table *table, const struct weir_csv_re
         cli_guess_column_init(&table->columns[i], table->has_header
                                                       ? weir_csv_value(first->fields[i], &scratch)
                                                       : weir_bytes_of(number));
+        table->columns[i].takes_commas = table->dialect.delimiter != ',';
     }
 }
 

@@ -17,8 +17,17 @@ enum {
 
 /* ---- names ---- */
 
+/* Returns the name without what it lies in: `at` of `event.at`. */
+static const char *leaf(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+
+    return dot != NULL ? dot + 1 : name;
+}
+
 static bool is_called(const char *name, const char *const *words)
 {
+    name = leaf(name);
     for (size_t i = 0; words[i] != NULL; i++)
         if (strcasecmp(name, words[i]) == 0)
             return true;
@@ -31,9 +40,8 @@ static const char *const LABEL_NAMES[] = {
     "rating",    "stars",  "churn",    "churned", "clicked", "click",    "bought",    "purchased",
     "converted", "fraud",  "is_fraud", "spam",    "is_spam", "survived", "diagnosis", "quality",
     "price",     "sales",  "demand",   "load",    "cnt",     NULL};
-static const char *const TIME_NAMES[] = {
-    "ts",      "time",       "timestamp", "date",      "datetime", "when",       "at", "day",
-    "created", "created_at", "unix",      "unix_time", "epoch",    "event_time", NULL};
+static const char *const TIME_NAMES[] = {"t",        "ts",   "time", "timestamp", "date",
+                                         "datetime", "when", "at",   "day",       NULL};
 static const char *const SUBJECT_NAMES[] = {"user",     "user_id",     "userid",     "username",
                                             "customer", "customer_id", "customerid", "person",
                                             "patient",  "patient_id",  "email",      "client_id",
@@ -49,6 +57,7 @@ static bool ends_in(const char *name, const char *end)
 /* user_id, userId, itemID: a number that names something. */
 static bool names_something(const char *name)
 {
+    name = leaf(name);
     return ends_in(name, "_id") || ends_in(name, "Id") || ends_in(name, "ID") ||
            ends_in(name, "_code") || ends_in(name, "_zip") || strcasecmp(name, "id") == 0 ||
            strcasecmp(name, "zip") == 0;
@@ -61,7 +70,7 @@ static bool contains_time(const char *name)
     for (size_t i = 0; i < WEIR_COUNT(PARTS); i++)
         if (strcasestr(name, PARTS[i]) != NULL)
             return true;
-    return is_called(name, TIME_NAMES);
+    return is_called(name, TIME_NAMES) || ends_in(name, "_at") || ends_in(name, "_ts");
 }
 
 /* ---- time ---- */
@@ -101,7 +110,8 @@ static void find_time(const struct cli_guess_table *table, struct cli_guess_role
     for (size_t i = 0; i < table->count; i++) {
         bool has_name = contains_time(table->columns[i].name);
 
-        if (!is_time(&table->columns[i]) || (roles->time != SIZE_MAX && (is_named || !has_name)))
+        if (!is_time(&table->columns[i]) || table->columns[i].name[0] == '\0' ||
+            (roles->time != SIZE_MAX && (is_named || !has_name)))
             continue;
         roles->time = i;
         is_named = has_name;
@@ -158,7 +168,9 @@ static const char *unreadable_in_json(const struct cli_guess_column *column)
 static enum cli_guess_role role_of(const struct cli_guess_column *column, bool is_json,
                                    const char **ret_why)
 {
-    *ret_why = is_json ? unreadable_in_json(column) : NULL;
+    *ret_why = is_json                   ? unreadable_in_json(column)
+               : column->name[0] == '\0' ? "has no name"
+                                         : NULL;
     if (*ret_why != NULL)
         return CLI_GUESS_UNUSED;
     if (column->values == column->marked || cli_guess_column_is_constant(column))
@@ -194,6 +206,8 @@ static bool has_few_classes(const struct cli_guess_column *column)
 
 static bool can_be_label(const struct cli_guess_column *column, enum cli_guess_role role)
 {
+    if (column->commas > 0)
+        return false; /* storage reads points */
     return role == CLI_GUESS_NUMBER ||
            (role == CLI_GUESS_CATEGORY && cli_guess_column_distinct(column) <= NAMED_CLASSES_MAX);
 }
@@ -202,7 +216,7 @@ static bool can_be_label(const struct cli_guess_column *column, enum cli_guess_r
 static size_t label_rank(const char *name)
 {
     for (size_t i = 0; LABEL_NAMES[i] != NULL; i++)
-        if (strcasecmp(name, LABEL_NAMES[i]) == 0)
+        if (strcasecmp(leaf(name), LABEL_NAMES[i]) == 0)
             return WEIR_COUNT(LABEL_NAMES) - i;
     return 0;
 }

@@ -142,19 +142,49 @@ def test_a_table_without_header_and_times():
     lab.remove()
 
 
+def test_a_column_without_a_name_is_left_out_and_its_table_has_a_header():
+    """As pandas and R write the numbers of rows, and where lines end with a delimiter."""
+    lab = Lab()
+    rows = [f"{n},{n % 7},{n % 9 - 4}.5,{int(n % 9 > 4)}," for n in range(400)]
+    lab.write("index/frame.csv", "\n".join([",kind,x,y,", *rows]) + "\n")
+    said, run = lab.init_and_run("index")
+    assert said["saw"] == ["index: 1 CSV file, 400 records of 5 columns divided by commas, with a header"], said
+    assert said["guessed"][1:4] == ["label: y, by its name, 0 or 1", "numbers: x", "categories: kind"], said
+    assert said["guessed"][4] == "left out: column 1 (has no name), column 5 (has no name)", said
+    assert values_of(run, "roc_auc")[-1] > 0.9, values_of(run, "roc_auc")
+    lab.remove()
+
+
+def test_numbers_with_decimal_commas_are_numbers_where_semicolons_divide():
+    lab = Lab()
+    draw = [lab.draw.gauss(10, 5) for _ in range(400)]
+    rows = [f"{x:.1f}".replace(".", ",") + f";{n % 3};{'ja' if x > 10 else 'nein'}" for n, x in enumerate(draw)]
+    lab.write("wetter/tage.csv", "\r\n".join(["Temperatur;Ort;Regen", *rows]) + "\r\n")
+    lab.write("prices/a.csv", "x;price\n" + "".join(f"{n % 7};{n % 90},5\n" for n in range(300)))
+    said, run = lab.init_and_run("wetter")
+    assert said["guessed"][1:3] == ["label: Regen, by its place, one of 2 classes", "numbers: Temperatur"], said
+    assert "numbers are written as 12,5: one that is to be learnt has to be written with a point" in said["look"], said
+    assert "fields: [Temperatur], decimal: comma}" in lab.text(), lab.text()
+    assert values_of(run, "accuracy")[-1] > 0.9, values_of(run, "accuracy")
+    (lab.folder / "mine.yaml").unlink()
+    assert lab.init("--from", "prices")["guessed"][1].startswith("label: x, "), "no amount that storage cannot read"
+    lab.remove()
+
+
 def test_json_lines_with_seconds_since_1970():
     lab = Lab()
     for day in range(10):
         lines = []
         for at in range(60):
             size, kind = lab.draw.random(), lab.draw.choice(["red", "green"])
-            lines.append({"ts": BEGIN + day * DAY + at * 60, "thing": {"kind": kind, "size": size}, "tags": ["a"],
-                          "price": 100 * size + 30 * (kind == "red"), "user_id": f"u{at % 7}"})
+            lines.append({"sold": {"paid_at": BEGIN + day * DAY + at * 60}, "thing": {"kind": kind, "size": size}, "tags": ["a"],
+                          "price": 100 * size + 30 * (kind == "red"), "user_id": f"u{at % 7}", "shop": {"id": at % 3}})
         lab.write(f"things/day{day}.jsonl", "".join(json.dumps(one) + "\n" for one in lines))
     said, run = lab.init_and_run("things")
-    assert said["guessed"][:4] == ["time: ts, a number since 1970 in s, 2024-01-01 to 2024-01-10",
+    assert said["guessed"][:4] == ["time: sold.paid_at, a number since 1970 in s, 2024-01-01 to 2024-01-10",
                                    "label: price, by its name, an amount, " + said["guessed"][1].split("amount, ")[1],
                                    "numbers: thing.size", "categories: thing.kind, user_id"], said
+    assert said["guessed"][4].startswith("left out: shop.id (a number that names something"), said
     assert "lists in the records are not read" in said["look"] and "'user_id' seems to name people: with subject they can be erased" in said["look"]
     assert values_of(run, "r2")[-1] > 0.9, values_of(run, "r2")
     lab.remove()
