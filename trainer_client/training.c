@@ -156,7 +156,7 @@ static enum weir_status read_choice(const struct weir_yaml_node *root, struct tr
 static enum weir_status check(const struct training *training, const struct weir_yaml_node *section,
                               struct weir_error *err)
 {
-    if (training->model != NULL && training->keys.shared.ranks != 1)
+    if (training->model != NULL && training->keys.shared.ranks > 1)
         return weir_yaml_fail(
             weir_yaml_get(section, "ranks"), err,
             "training.ranks: expected 1 with a built-in model, found %llu: these are small enough "

@@ -216,6 +216,36 @@ static enum weir_status check_start(const struct orchestrator_config *config,
                           config->start_from, strerror(errno));
 }
 
+/* A key that is read with another `from` alone may be what was meant. */
+static enum weir_status check_time(const struct weir_yaml_node *dataset, size_t place,
+                                   struct weir_error *err)
+{
+    static const struct {
+        const char *from, *unread[8];
+    } WAYS[] = {
+        {"mtime", {"field", "offset", "type", "pattern", "zone", "unit", "start", "every"}},
+        {"file_name", {"field", "offset", "type", "unit", "start", "every"}},
+        {"record", {"field", "offset", "type", "pattern", "zone", "unit"}},
+        {"field", {"start", "every"}},
+    };
+    const struct weir_yaml_node *time = weir_yaml_get(dataset, "time");
+    const char *from = weir_yaml_text(weir_yaml_get(time, "from"));
+
+    for (size_t i = 0; i < WEIR_COUNT(WAYS); i++)
+        for (size_t j = 0; j < WEIR_COUNT(WAYS[i].unread) && WAYS[i].unread[j] != NULL; j++) {
+            const char *key = WAYS[i].unread[j];
+            const struct weir_yaml_node *unread = weir_yaml_get(time, key);
+
+            if (unread != NULL && weir_str_equal(from, WAYS[i].from))
+                return weir_yaml_fail(
+                    unread, err,
+                    "datasets[%zu].time.%s: found beside from: %s, which does not "
+                    "read it: expected another from, or no %s",
+                    place, key, from, key);
+        }
+    return WEIR_OK;
+}
+
 /* Without groups all samples are one. */
 static void remark_groups(const struct orchestrator_config *config,
                           struct cfg_complaints *complaints)
@@ -234,10 +264,44 @@ static void remark_groups(const struct orchestrator_config *config,
     }
 }
 
+static bool holds(const struct weir_yaml_node *list, const char *word)
+{
+    for (size_t i = 0; word != NULL && i < weir_yaml_length(list); i++)
+        if (weir_str_equal(weir_yaml_text(weir_yaml_at(list, i)), word))
+            return true;
+    return false;
+}
+
+/* A model that sees the label learns nothing else. A tensor for metrics alone may hold it. */
+static void remark_label(const struct orchestrator_config *config,
+                         const struct weir_yaml_node *dataset, struct cfg_complaints *complaints)
+{
+    const struct weir_yaml_node *training = section_of(config, "training");
+    const struct weir_yaml_node *operators =
+        weir_yaml_get(section_of(config, "preprocess"), "operators");
+    const char *label = weir_yaml_text(weir_yaml_get(weir_yaml_get(dataset, "label"), "field"));
+
+    for (size_t i = 0; i < weir_yaml_length(operators); i++) {
+        const struct weir_yaml_node *operator= weir_yaml_at(operators, i);
+        const char *tensor = weir_yaml_text(weir_yaml_get(operator, "as"));
+
+        if (!holds(weir_yaml_get(operator, "fields"), label) &&
+            !holds(weir_yaml_get(operator, "field"), label))
+            continue;
+        if (!holds(weir_yaml_get(training, "group"), tensor) &&
+            !holds(weir_yaml_get(training, "slices"), tensor))
+            cfg_note_at(complaints, WEIR_OK, operator,
+                        "preprocess.operators: %s reads '%s', which is the label of dataset '%s': "
+                        "the model would be told what it is to learn",
+                        weir_yaml_text(weir_yaml_get(operator, "op")), label, name_of(dataset));
+    }
+}
+
 void orchestrator_config_foresee(const struct orchestrator_config *config,
                                  struct cfg_complaints *complaints)
 {
     struct weir_error err;
+    const struct weir_yaml_node *datasets = cfg_datasets(weir_yaml_root(config->document));
     const struct weir_yaml_node *of_classes = dataset_with(config, "classes");
 
     if (of_classes != NULL) {
@@ -248,4 +312,8 @@ void orchestrator_config_foresee(const struct orchestrator_config *config,
     cfg_note(complaints, check_keep(config, &err), &err);
     cfg_note(complaints, check_start(config, &err), &err);
     remark_groups(config, complaints);
+    for (size_t i = 0; i < weir_yaml_length(datasets); i++)
+        cfg_note(complaints, check_time(weir_yaml_at(datasets, i), i, &err), &err);
+    for (size_t i = 0; i < weir_yaml_length(datasets); i++)
+        remark_label(config, weir_yaml_at(datasets, i), complaints);
 }

@@ -374,7 +374,7 @@ def assert_each_is_found(folder, place, mistakes):
     for kind, file_changes, data_changes, expected in mistakes:
         answer = check(folder, kind, file_changes, data_changes, place=place)
         line = re.escape(str(folder)) + r"/p\.yaml:\d+:\d+: " + expected + ".*"
-        found = [line.replace(".zst", "") for line in answer["lines"]]
+        found = [line.replace(".zst", "") for line in answer["lines"] if "the model would be told" not in line]
         if answer["valid"] or len(found) != 1 or not re.fullmatch(line, found[0]):
             wrong.append(f"{kind} {file_changes}: expected {expected}, found {answer['lines']}")
     assert not wrong, "\n".join(wrong)

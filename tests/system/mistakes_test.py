@@ -47,12 +47,15 @@ EACH = [  # (of the good file, what stands there instead), …, and what the one
      r"training\.model: text_embedding has buckets for 1000 tokens"),
     ([(FIELDS, FIELDS + "\n    - {op: standardize, on: features}"), ("policy: new_data", "policy: coreset, score: {method: loss, period: 2}")],
      r"selection\.score\.period: expected none with an operator that is fitted"),
+    ([("from: field", "from: mtime")], r"datasets\[0\]\.time\.field: found beside from: mtime, which does not read it: expected another from, or no field"),
+    ([("field: ts}", "field: ts, every: 1h}")], r"datasets\[0\]\.time\.every: found beside from: field, which does not read it"),
     ([("from: field", "from: feild")], r"datasets\[0\]\.time\.from: .*did you mean 'field'"),
     ([("new_data", "newdata")], r"selection\.policy: unknown selection policy 'newdata' \(did you mean new_data\?\)"),
     ([("csv_fields", "csv_feelds")], r"preprocess\.operators\.op: unknown operator 'csv_feelds' \(did you mean csv_fields\?\)"),
     ([("fields: [x]", "fields: [z]")], r"preprocess\.operators: csv_fields: .*'z'"),
     ([("  - name: d\n", "  - name: d\n    holdout: {share: 0.1, by: key}\n")],
      r"datasets\[0\]\.holdout\.by: expected one of: sample, subject, found 'key'"),
+    ([("epochs: 1", "epochs: 1, ranks: 0")], r"training\.ranks: expected an integer >= 1 and <= 64, found '0'"),
     ([("samples: 32", "samples: 0")], r"preprocess\.batch\.samples: .*found '0'"),
     ([("samples: 100", "samples: many")], r"trigger\.samples: expected an integer >= 1, found 'many'"),
 ]
@@ -103,6 +106,18 @@ def test_all_are_said_in_one_round_in_the_order_of_their_places(folder):
     assert code == 2 and len(lines) == len(together) + 1, lines
     places = [tuple(int(n) for n in re.search(r"p\.yaml:(\d+):(\d+): ", line).groups()) for line in lines]
     assert places == sorted(places), lines
+
+
+def test_a_model_that_is_shown_the_label_is_remarked(folder):
+    both = FIELDS.replace("fields: [x]", "fields: [x, label]")
+    code, lines = check(changed([(FIELDS, both)], folder))
+    assert code == 0 and len(lines) == 2, lines
+    assert lines[0].endswith("p.yaml:11:7: preprocess.operators: csv_fields reads 'label', which is the label of dataset 'd': "
+                             "the model would be told what it is to learn"), lines
+    by_label = FIELDS + "\n    - {op: csv_words, columns: [ts, user, x, kind, label], fields: [label], as: label}\n" \
+        "    - {op: tokenize_hash, on: label, buckets: 1000, as: label}"
+    code, lines = check(changed([(FIELDS, by_label), ("epochs: 1", "epochs: 1, slices: [label]")], folder))
+    assert code == 0 and len(lines) == 1, lines
 
 
 def test_what_may_be_meant_is_remarked(folder):
