@@ -208,6 +208,23 @@ bool weir_written_time_read(const struct weir_written_time *written, struct weir
     return false;
 }
 
+bool weir_written_time_has_form(const struct weir_written_time *written, struct weir_bytes text)
+{
+    char first[WEIR_WRITTEN_TIME_MAX];
+    int64_t time_us;
+
+    if (!terminate(text, first))
+        return false;
+    for (char *at = first; *at != '\0';) {
+        size_t digits = strspn(at, "0123456789");
+
+        if (digits == 1 || digits == 2)
+            memcpy(at, digits == 1 ? "1" : "01", digits);
+        at += digits > 0 ? digits : 1;
+    }
+    return weir_written_time_read(written, weir_bytes(first, strlen(first)), &time_us);
+}
+
 bool weir_written_time_of_path(const struct weir_written_time *written, const char *path,
                                int64_t *ret_time_us)
 {

@@ -50,7 +50,11 @@ void weir_written_time_fini(struct weir_written_time *written);
 /* Returns true when a pattern reads the whole text, and is a day of the calendar; microseconds since 1970. */
 bool weir_written_time_read(const struct weir_written_time *written, struct weir_bytes text,
                             int64_t *ret_time_us);
-/* The same of a path, which may go on after the pattern. A pattern without a / begins at the file's name. */
+/* Returns true when the text reads once its numbers of one and two digits are 1: its form is right, and 30 February or
+ * hour 25 is what is wrong. */
+bool weir_written_time_has_form(const struct weir_written_time *written, struct weir_bytes text);
+/* weir_written_time_read() of a path, which may go on after the pattern. A pattern without a / begins at the file's
+ * name. */
 bool weir_written_time_of_path(const struct weir_written_time *written, const char *path,
                                int64_t *ret_time_us);
 /* The instant of a number in a unit; false when 64 bits do not hold it, or it is no integer of that unit (days). */

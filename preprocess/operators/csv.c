@@ -122,11 +122,16 @@ static enum weir_status fail_unknown(const struct csv_reader *reader,
     if (reader->name_count > 0)
         return weir_fail(err, WEIR_INVALID, "found %s, expected one of %s, or a number from 0",
                          weir_buf_text(&unknown), weir_buf_text(&names));
-    return weir_fail(
-        err, WEIR_INVALID, "found %s, expected one of `columns` or a number from 0 to %d%s%s%s",
-        weir_buf_text(&unknown), WEIR_CSV_FIELDS_MAX - 1,
-        records != NULL ? ": the columns of dataset '" : "",
-        records != NULL ? records->dataset : "", records != NULL ? "' are not known" : "");
+    if (records == NULL)
+        return weir_fail(err, WEIR_INVALID,
+                         "found %s, expected one of `columns` or a number from 0 to %d: no dataset "
+                         "with format csv gives names; fields of JSON are read by json_fields and "
+                         "json_text",
+                         weir_buf_text(&unknown), WEIR_CSV_FIELDS_MAX - 1);
+    return weir_fail(err, WEIR_INVALID,
+                     "found %s, expected one of `columns` or a number from 0 to %d: the columns of "
+                     "dataset '%s' are not known",
+                     weir_buf_text(&unknown), WEIR_CSV_FIELDS_MAX - 1, records->dataset);
 }
 
 /* A name of a header means one field: no other, whatever a number says or another dataset has. */

@@ -233,8 +233,11 @@ static void refuse(const struct state *state, struct operator_call *call, size_t
     }
     weir_shape(column_row(call->in, row), shape);
     preprocess_operator_fail_row(
-        call, row, "%s: found \"%s\" (9: a digit, A and a: letters), expected a time: %s",
-        state->about.name, shape, expected);
+        call, row, "%s: found \"%s\" (9: a digit, A and a: letters), expected a time: %s%s",
+        state->about.name, shape, expected,
+        weir_written_time_has_form(&state->written, column_row(call->in, row))
+            ? "; the form is right, but there is no such day or hour"
+            : "");
 }
 
 static float *tell(const struct told *told, int32_t number, float *to)

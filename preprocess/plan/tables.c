@@ -128,6 +128,8 @@ static enum weir_status add_dataset(struct preprocess_tables *tables,
         cfg_read(CFG_TABLE_KEYS, CFG_OPEN, source, "datasets.source", NULL, &table, err);
     if (status != WEIR_OK)
         return status;
+    if (cfg_csv_check(&table.dialect, "", err) != WEIR_OK)
+        table.dialect.delimiter = ","; /* storage complains of the other, once is enough */
     struct columns columns =
         columns_found(tables->arena, found != NULL ? find(*found, name) : weir_bytes(NULL, 0));
     if (columns.count == 0 && !table.header)

@@ -130,13 +130,24 @@ void preprocess_trial_end(struct trial *trial)
 
 /* ---- what fails ---- */
 
+/* Returns the reason without the place in the record that it may begin with. */
+static const char *placeless(const char *reason)
+{
+    size_t place = strlen("byte ");
+
+    if (strncmp(reason, "byte ", place) != 0)
+        return reason;
+    return reason + place + strspn(reason + place, "0123456789");
+}
+
 static void note_failure(struct outcome *outcome, size_t row,
                          const struct operator_failure *failure)
 {
-    size_t prefix = cfg_reason_kind(failure->reason), at = 0;
+    const char *reason = placeless(failure->reason);
+    size_t prefix = cfg_reason_kind(reason), at = 0;
     while (at < outcome->kind_count &&
            (outcome->kinds[at].step != failure->step ||
-            strncmp(outcome->kinds[at].reason, failure->reason, prefix) != 0))
+            strncmp(placeless(outcome->kinds[at].reason), reason, prefix) != 0))
         at++;
     if (at == KINDS_MAX)
         return;

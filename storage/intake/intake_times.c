@@ -85,6 +85,8 @@ static void refuse(const struct declaration *d, const struct format_value *value
     else
         weir_buf_printf(&text, ": found \"%s\" (9: a digit, A and a: letters), expected ", shape);
     append_expected(d, &text);
+    if (value->kind == FORMAT_TEXT && weir_written_time_has_form(&d->written, found))
+        weir_buf_append_text(&text, "; the form is right, but there is no such day or hour");
     if (value->kind == FORMAT_TEXT)
         weir_written_time_suggest(found, &text);
     else if (value->kind != FORMAT_ABSENT && value->kind != FORMAT_TRUTH && d->written.count == 0)

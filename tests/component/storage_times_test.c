@@ -65,6 +65,9 @@ static void a_time_that_is_none_is_refused_by_column_and_form_and_never_by_its_v
                         "time.pattern may be \"%d/%m/%Y %H:%M\"");
     assert_non_null(strstr(is.complaints.at[1], "a.csv:3: time 'ts': found \"Aaaaaa\""));
     assert_non_null(strstr(is.complaints.at[0], "a.csv:4: time 'ts': found \"9999-99-99\""));
+    assert_non_null(strstr(is.complaints.at[0],
+                           ", or a number; the form is right, but there is no such day or hour"));
+    assert_null(strstr(is.complaints.at[1], "the form is right"));
 }
 
 static void numbers_are_times_by_their_unit(void **state)

@@ -186,6 +186,36 @@ static void a_pattern_that_fits_is_suggested(void **state)
     }
 }
 
+static void a_day_that_is_none_is_told_from_another_form(void **state)
+{
+    static const struct {
+        const char *declared, *text;
+        bool has_form;
+    } CASES[] = {
+        {"{}", "2024-02-30", true},
+        {"{}", "2024-02-03T25:00:00Z", true},
+        {"{}", "30.02.2024", false},
+        {"{pattern: \"%d.%m.%Y %H:%M\"}", "30.02.2024 1:60", true},
+        {"{pattern: \"%d.%m.%Y\"}", "30.02.24 noon", false},
+        {"{pattern: \"%d.%m.%Y\"}", "", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        struct weir_written_time written;
+        struct weir_error err;
+        struct weir_yaml *document = declare(CASES[i].declared, &written, WEIR_OK, &err);
+        struct weir_bytes text = weir_bytes_of(CASES[i].text);
+        int64_t time_us;
+
+        assert_false(weir_written_time_read(&written, text, &time_us));
+        if (weir_written_time_has_form(&written, text) != CASES[i].has_form)
+            fail_msg("%s of %s", CASES[i].text, CASES[i].declared);
+        weir_written_time_fini(&written);
+        weir_yaml_free(document);
+    }
+}
+
 static void what_cannot_be_read_by_is_refused_with_its_place(void **state)
 {
     static const struct {
@@ -225,6 +255,7 @@ int main(void)
         cmocka_unit_test(the_name_of_a_file_may_go_on_after_the_pattern),
         cmocka_unit_test(days_of_spreadsheets_are_local_days),
         cmocka_unit_test(a_pattern_that_fits_is_suggested),
+        cmocka_unit_test(a_day_that_is_none_is_told_from_another_form),
         cmocka_unit_test(what_cannot_be_read_by_is_refused_with_its_place),
     };
     return cmocka_run_group_tests_name("written_time", tests, NULL, NULL);
