@@ -15,9 +15,13 @@ static void put_fused(struct weir_buf *out, const json_t *word)
         weir_buf_append_text(out, strcmp(fused, "loop") == 0 ? "in its loop" : "in one");
 }
 
+/* One that others run within theirs counts no rows of its own. */
 static void put_percent(struct weir_buf *out, const json_t *share)
 {
-    weir_buf_printf(out, "%.1f %%", PERCENT * json_number_value(share));
+    if (!json_is_number(share))
+        weir_buf_append_text(out, "-");
+    else
+        weir_buf_printf(out, "%.1f %%", PERCENT * json_number_value(share));
 }
 
 void cli_render_plan_verify(const json_t *answer, struct cli_page *page)
@@ -162,7 +166,7 @@ void cli_render_plan(const json_t *answer, struct cli_page *page)
         {"in", CLI_BYTES, .key = "bytes_in"},
         {"out", CLI_BYTES, .key = "bytes_out"},
         {"ns / byte", CLI_HUNDREDTHS, .key = "ns_per_byte", .absent = "-"},
-        {"kept", CLI_NUMBER, .key = "share_kept", .absent = "-", .put = put_percent},
+        {"kept", CLI_NUMBER, .key = "share_kept", .put = put_percent},
     };
     cli_line(page, "pipeline %s, run %lld: %s", cli_text(answer, "pipeline"),
              (long long)cli_number(answer, "run"), cli_text(answer, "why"));

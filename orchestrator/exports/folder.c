@@ -51,7 +51,10 @@ static enum weir_status make(const char *folder, struct weir_error *err)
     struct stat about;
 
     if (mkdir(folder, 0755) != 0 && errno != EEXIST)
-        return weir_fail(err, WEIR_INVALID, "%s: cannot be made: %s", folder, strerror(errno));
+        return weir_fail(err, WEIR_INVALID,
+                         "%s: cannot be made: %s; expected a parent that the platform's user may "
+                         "write to",
+                         folder, strerror(errno));
     if (stat(folder, &about) != 0 || !S_ISDIR(about.st_mode) || access(folder, W_OK | X_OK) != 0)
         return weir_fail(err, WEIR_INVALID,
                          "%s: expected a folder that the platform's user may write to", folder);

@@ -535,8 +535,8 @@ enum weir_status orchestrator_pool_set(struct pool *pool, int64_t wanted, struct
         return weir_fail(err, WEIR_UNAVAILABLE, "workers: the platform is being stopped");
     if (wanted != POOL_AUTO && (wanted < bounds->min || wanted > bounds->max))
         return weir_fail(err, WEIR_INVALID,
-                         "workers: expected auto or a number from %u to %u, as the system file's "
-                         "workers says, found %" PRId64,
+                         "workers: expected auto or a number from %u to %u, found %" PRId64
+                         ": workers: {min: A, max: B} of the system file says from where to where",
                          bounds->min, bounds->max, wanted);
     standing.wanted = wanted;
     aim(pool, standing.targets[POOL_PLACE_POOL], standing.targets[POOL_PLACE_HOST], &standing);

@@ -148,6 +148,10 @@ static void plan(const json_t *event, struct weir_buf *out)
                     text_of(json_object_get(event, "share"), "why"));
     for (size_t i = 0; i < json_array_size(operators); i++) {
         const json_t *of = json_array_get(operators, i);
+        if (number_of(of, "rows") == 0 && text_of(of, "fused")[0] != '\0') {
+            weir_buf_printf(out, "\n    %-24s in one with that above", text_of(of, "operator"));
+            continue;
+        }
         weir_buf_printf(out, "\n    %-24s %8.3f s, %.1f ns a byte, %.1f %% kept%s",
                         text_of(of, "operator"), real_of(of, "cpu_seconds"),
                         real_of(of, "ns_per_byte"), 100 * real_of(of, "share_kept"),

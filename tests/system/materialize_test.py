@@ -203,6 +203,7 @@ def check_refusals(lab):
             (("lab", "--to", "x"), "expected --to DIR and --format FORMAT"),
             (("lab", "--to", lab.out / "x", "--format", "zip"), "expected one of mds npy tar tfrecord, found 'zip'"),
             (("lab", "--to", lab.out / "y/z", "--format", "mds"), "its parent is expected to be there"),
+            (("lab", "--to", "/weir-exports", "--format", "mds"), "expected a parent that the platform's user may write to"),
             (("lab", "--to", lab.out, "--format", "mds"), "is not empty: expected a new folder"),
             (("lab", "--to", lab.out / "a", "--format", "mds"), "is not empty: expected a new folder"),
             (("lab", "--to", lab.data_dir / "sets/x", "--format", "mds"), "lies in the data directory"),

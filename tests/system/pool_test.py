@@ -168,7 +168,7 @@ def test_a_size_that_is_set_survives_a_restart_and_has_bounds():
         assert pool(lab)["set"] == 3
         for size in (0, MAX + 1):
             refused = lab.ask("workers", "set", str(size))
-            assert refused.returncode != 0 and f"a number from 1 to {MAX}" in refused.stderr, refused
+            assert refused.returncode != 0 and f"a number from 1 to {MAX}, found {size}: workers: {{min: A, max: B}} of the system file" in refused.stderr, refused
         refused = lab.ask("workers", "set", "many")
         assert refused.returncode == 2 and "a number of workers, or auto, found 'many'" in refused.stderr, refused
         assert pool(lab)["set"] == 3

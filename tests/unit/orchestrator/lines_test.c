@@ -38,6 +38,21 @@ static void a_spent_budget_says_what_it_was_and_what_follows(void **state)
                 "pipeline mails: the budget of today is spent: 61.5 of 60 CPU s");
 }
 
+static void an_operator_that_another_does_as_well_has_no_figures_of_its_own(void **state)
+{
+    (void)state;
+    assert_line(
+        "{\"event\": \"plan\", \"run\": 3, \"why\": \"as written\", \"tried\": 0, "
+        "\"place\": {\"why\": \"here\"}, \"share\": {\"why\": \"alone\"}, \"operators\": ["
+        "{\"operator\": \"normalize\", \"fused\": null, \"rows\": 9, \"cpu_seconds\": 0.5, "
+        "\"ns_per_byte\": 2, \"share_kept\": 1, \"moved\": false}, "
+        "{\"operator\": \"to_chw\", \"fused\": \"absorbed\", \"rows\": 0, \"cpu_seconds\": 0, "
+        "\"ns_per_byte\": null, \"share_kept\": null, \"moved\": false}]}",
+        "  plan of run 3: as written; here; alone\n"
+        "    normalize                   0.500 s, 2.0 ns a byte, 100.0 % kept\n"
+        "    to_chw                   in one with that above");
+}
+
 static void an_event_that_people_need_not_see_has_no_line(void **state)
 {
     (void)state;
@@ -49,6 +64,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_spent_budget_says_what_it_was_and_what_follows),
+        cmocka_unit_test(an_operator_that_another_does_as_well_has_no_figures_of_its_own),
         cmocka_unit_test(an_event_that_people_need_not_see_has_no_line),
     };
     return cmocka_run_group_tests_name("lines", tests, NULL, NULL);
