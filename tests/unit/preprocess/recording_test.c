@@ -1,5 +1,5 @@
 /* A recorded run, written and read. */
-#include "preprocess/scale/recording.h"
+#include "tests/unit/preprocess/recorded_line.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,12 +9,12 @@
 
 static const struct recording_stamp STAMP = {.job = 7, .at_ms = 2000};
 
-static void read_back(struct recording_line *line, struct weir_buf *text)
+static void read_back(struct recorded_line *line, struct weir_buf *text)
 {
     struct weir_error err = {0};
     assert_int_equal(text->at[text->size - 1], '\n');
     struct weir_bytes view = weir_bytes(text->at, text->size - 1);
-    if (preprocess_recording_read(line, view, &err) != WEIR_OK)
+    if (read_recorded_line(line, view, &err) != WEIR_OK)
         fail_msg("%s: %s", weir_buf_text(text), err.text);
     assert_int_equal(line->stamp.job, STAMP.job);
     assert_int_equal(line->stamp.at_ms, STAMP.at_ms);
@@ -23,13 +23,13 @@ static void read_back(struct recording_line *line, struct weir_buf *text)
 static void settings_reports_costs_and_decisions_come_back_as_they_were(void **state)
 {
     (void)state;
-    struct recording_line line = {0};
+    struct recorded_line line = {0};
     WEIR_AUTO_BUF setting_text = {0}, report_text = {0}, cost_text = {0}, decision_text = {0};
     struct scale_setting setting = {
         .min = {{1, 0}}, .max = {{16, 10}}, .trainer_hour = 4.96, .worker_hour = {0.427, 0}};
     preprocess_recording_setting(STAMP, "rates", &setting, &setting_text);
     read_back(&line, &setting_text);
-    assert_int_equal(line.kind, RECORDING_SETTING);
+    assert_int_equal(line.kind, RECORDED_SETTING);
     assert_string_equal(line.policy, "rates");
     assert_memory_equal(&line.setting, &setting, sizeof(setting));
 
@@ -43,7 +43,7 @@ static void settings_reports_costs_and_decisions_come_back_as_they_were(void **s
                                   .taker_count = 1};
     preprocess_recording_report(STAMP, &report, &report_text);
     read_back(&line, &report_text);
-    assert_int_equal(line.kind, RECORDING_REPORT);
+    assert_int_equal(line.kind, RECORDED_REPORT);
     assert_memory_equal(&line.report.span_s, &report.span_s, sizeof(double));
     assert_memory_equal(line.report.workers, report.workers, sizeof(report.workers));
     assert_int_equal(line.report.maker_count, 2);
@@ -61,7 +61,7 @@ static void settings_reports_costs_and_decisions_come_back_as_they_were(void **s
                                       .operator_count = 2};
     preprocess_recording_cost(STAMP, &counters, &cost_text);
     read_back(&line, &cost_text);
-    assert_int_equal(line.kind, RECORDING_COST);
+    assert_int_equal(line.kind, RECORDED_COST);
     assert_memory_equal(&line.counters, &counters, sizeof(counters));
     assert_int_equal(line.report.maker_count, 0);
 
@@ -69,12 +69,12 @@ static void settings_reports_costs_and_decisions_come_back_as_they_were(void **s
         .size = {{5, 1}}, .need = 4.6, .why = "jump", .is_settled = true};
     preprocess_recording_decision(STAMP, &decision, &decision_text);
     read_back(&line, &decision_text);
-    assert_int_equal(line.kind, RECORDING_DECISION);
+    assert_int_equal(line.kind, RECORDED_DECISION);
     assert_memory_equal(&line.decision.size, &decision.size, sizeof(decision.size));
     assert_memory_equal(&line.decision.need, &decision.need, sizeof(double));
     assert_string_equal(line.decision.why, "jump");
     assert_true(line.decision.is_settled);
-    preprocess_recording_fini(&line);
+    fini_recorded_line(&line);
 }
 
 static void a_line_that_is_none_is_refused_with_what_was_expected(void **state)
@@ -101,29 +101,29 @@ static void a_line_that_is_none_is_refused_with_what_was_expected(void **state)
          "policy: 'a_name_that_is_longer_than_any_is' is none"},
         {"decision settled=2", "settled: '2' is none"},
     };
-    struct recording_line line = {0};
+    struct recorded_line line = {0};
     for (size_t i = 0; i < WEIR_COUNT(LINES); i++) {
         struct weir_error err = {0};
-        assert_int_equal(preprocess_recording_read(&line, weir_bytes_of(LINES[i].text), &err),
+        assert_int_equal(read_recorded_line(&line, weir_bytes_of(LINES[i].text), &err),
                          WEIR_INVALID);
         assert_string_equal(err.text, LINES[i].complaint);
     }
-    preprocess_recording_fini(&line);
+    fini_recorded_line(&line);
 }
 
 static void a_line_has_no_more_rows_than_a_report_may(void **state)
 {
     (void)state;
-    struct recording_line line = {0};
+    struct recorded_line line = {0};
     struct weir_error err = {0};
     WEIR_AUTO_BUF text = {0};
     weir_buf_append_text(&text, "report");
-    for (size_t i = 0; i < RECORDING_ROWS_MAX; i++)
+    for (size_t i = 0; i < RECORDED_ROWS_MAX; i++)
         weir_buf_append_text(&text, " taker=1,0,0");
-    assert_int_equal(preprocess_recording_read(&line, weir_buf_view(&text), &err), WEIR_OK);
+    assert_int_equal(read_recorded_line(&line, weir_buf_view(&text), &err), WEIR_OK);
     weir_buf_append_text(&text, " taker=1,0,0");
-    assert_int_equal(preprocess_recording_read(&line, weir_buf_view(&text), &err), WEIR_INVALID);
-    preprocess_recording_fini(&line);
+    assert_int_equal(read_recorded_line(&line, weir_buf_view(&text), &err), WEIR_INVALID);
+    fini_recorded_line(&line);
 }
 
 int main(void)

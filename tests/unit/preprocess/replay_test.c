@@ -9,7 +9,7 @@
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "preprocess/scale/model.h"
-#include "preprocess/scale/recording.h"
+#include "tests/unit/preprocess/recorded_line.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -129,25 +129,25 @@ struct replayed {
     double own_middle; /* as of the model, before the consumer changed */
 };
 
-static void replay(struct replayed *run, const struct recording_line *line)
+static void replay(struct replayed *run, const struct recorded_line *line)
 {
     switch (line->kind) {
-    case RECORDING_SETTING:
+    case RECORDED_SETTING:
         run->setting = line->setting;
         run->policy = preprocess_scale_policy_find(line->policy);
         assert_non_null(run->policy);
         run->state = weir_calloc(1, run->policy->state_size);
         run->policy->begin(run->state, &run->setting, &run->decision);
         break;
-    case RECORDING_REPORT:
+    case RECORDED_REPORT:
         assert_non_null(run->policy);
         run->policy->report(run->state, &run->setting, &line->report, &run->decision);
         preprocess_model_report(&run->model, &line->report);
         break;
-    case RECORDING_COST:
+    case RECORDED_COST:
         preprocess_model_counters(&run->model, &line->counters);
         break;
-    case RECORDING_DECISION:
+    case RECORDED_DECISION:
         assert_memory_equal(&run->decision.size, &line->decision.size, sizeof(struct scale_size));
         assert_memory_equal(&run->decision.need, &line->decision.need, sizeof(double));
         assert_string_equal(run->decision.why, line->decision.why);
@@ -155,7 +155,7 @@ static void replay(struct replayed *run, const struct recording_line *line)
         if (++run->decisions == REPORTS / 2 + 1)
             run->own_middle = run->model.own.mean;
         break;
-    case RECORDING_KINDS:
+    case RECORDED_KINDS:
         break;
     }
 }
@@ -163,19 +163,19 @@ static void replay(struct replayed *run, const struct recording_line *line)
 static void replay_file(struct replayed *run)
 {
     WEIR_AUTO_BUF text = {0};
-    struct recording_line line = {0};
+    struct recorded_line line = {0};
     struct weir_error err = {0};
     assert_int_equal(weir_file_read(PATH, FILE_MAX, &text, &err), WEIR_OK);
     struct weir_bytes rest = weir_buf_view(&text);
     for (size_t size = weir_line(rest); size > 0; size = weir_line(rest)) {
         struct weir_bytes of = weir_chomp(weir_bytes(rest.at, size));
-        if (preprocess_recording_read(&line, of, &err) != WEIR_OK)
+        if (read_recorded_line(&line, of, &err) != WEIR_OK)
             fail_msg("%s", err.text);
         replay(run, &line);
         rest = weir_bytes(rest.at + size, rest.size - size);
     }
     assert_int_equal(rest.size, 0);
-    preprocess_recording_fini(&line);
+    fini_recorded_line(&line);
     free(run->state);
 }
 
