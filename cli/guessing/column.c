@@ -169,10 +169,8 @@ void cli_guess_column_add(struct cli_guess_column *column, struct weir_bytes val
     bool has_comma;
 
     value = weir_bytes_trim(value);
-    if (value.size == 0) {
-        column->empty++;
+    if (value.size == 0)
         return;
-    }
     column->values++;
     add_words(column, value);
     add_distinct(column, value);

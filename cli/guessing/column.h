@@ -17,7 +17,6 @@ struct cli_guess_span {
 struct cli_guess_column {
     char *name;
     size_t values; /* fields that hold something */
-    size_t empty;  /* fields that hold nothing, null */
     size_t
         marked; /* of the values: NA and its like, which stand for nothing in a column of numbers */
     json_t *marks;                  /* those words */

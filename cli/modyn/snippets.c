@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CALL_MAX = 64, FLOATS_MAX = 1 << 24 };
+enum { FLOATS_MAX = 1 << 24 };
 
 /* A source has the form when all that it calls is in `calls`, the first of those is called, `says` stands in it and
  * `lacks` does not. */

@@ -66,7 +66,6 @@ static bool measure_features(const struct drift_request *asked, const struct dri
         weir_calloc(input->reference.count + input->current.count, sizeof(*columns));
     WEIR_AUTO_FREE double *p_values = weir_calloc(input->width + 1, sizeof(*p_values));
     double sum = 0;
-    double largest = -1;
     for (size_t i = 0; i < input->width; i++) {
         struct drift_feature feature = take_feature(input, i, columns);
         struct drift_distance found = {.p_value = NAN};
@@ -74,10 +73,6 @@ static bool measure_features(const struct drift_request *asked, const struct dri
             continue;
         p_values[score->features++] = found.p_value;
         sum += found.distance;
-        if (found.distance > largest) {
-            largest = found.distance;
-            score->farthest = i;
-        }
     }
     if (score->features == 0)
         return false;

@@ -38,7 +38,6 @@ struct drift_score {
     double distance;
     double p_value;
     size_t features; /* that have a distance; 1 for a multivariate statistic */
-    size_t farthest; /* the feature with the largest distance, from 0 */
 };
 
 /* One feature, or the labels, of both windows. */

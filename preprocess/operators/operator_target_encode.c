@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-enum { MERGED_BYTES_MAX = 512 << 20, SERIAL_BYTES = sizeof(uint64_t), CATEGORIES_MAX = 1 << 20 };
+enum { MERGED_BYTES_MAX = 512 << 20, CATEGORIES_MAX = 1 << 20 };
 
 struct options {
     const char *on;

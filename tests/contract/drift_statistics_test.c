@@ -57,8 +57,7 @@ static enum weir_status score_of(const char *name, const char *text,
     const struct drift_request asked = {statistic, options, correction};
     struct drift_score score = {0};
     if (orchestrator_drift_measure(&asked, input, &score))
-        weir_buf_printf(out, "%.17g %.17g %zu %zu\n", score.distance, score.p_value, score.features,
-                        score.farthest);
+        weir_buf_printf(out, "%.17g %.17g %zu\n", score.distance, score.p_value, score.features);
     else
         weir_buf_append_text(out, "none\n");
     return WEIR_OK;
