@@ -15,7 +15,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum weir_status trainer_client_fail_over(const struct weir_client *client, struct weir_error *err)
+/* STALE or RESTART, of a session that is over. */
+static enum weir_status fail_over(const struct weir_client *client, struct weir_error *err)
 {
     unsigned long long run = client->run;
     if (trainer_delivery_is_superseded(client->delivery))
@@ -295,7 +296,7 @@ static enum weir_status look(struct weir_client *client, enum delivery_offer *re
     *ret_offer = trainer_delivery_next(client->delivery, weir_now_ms(), ret_batch);
     trainer_client_free_discarded(client);
     if (*ret_offer == DELIVERY_SUPERSEDED || *ret_offer == DELIVERY_REGROUP)
-        return trainer_client_fail_over(client, err);
+        return fail_over(client, err);
     if (*ret_offer == DELIVERY_WAIT && trainer_delivery_beat_due(client->delivery, weir_now_ms()))
         trainer_client_wake(
             client); /* what waits here is to be listed before the loop may have it */
@@ -527,7 +528,7 @@ static enum weir_status wait_for_commit(struct weir_client *client, int64_t end_
     while (trainer_delivery_commit_open(client->delivery, &message) != 0) {
         if (trainer_delivery_is_superseded(client->delivery) ||
             trainer_delivery_must_regroup(client->delivery))
-            return trainer_client_fail_over(client, err);
+            return fail_over(client, err);
         if (client->failed) {
             *err = client->failure;
             return err->status;

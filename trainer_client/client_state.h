@@ -128,9 +128,6 @@ void trainer_client_take_pair(struct weir_client *client, const struct msg_clien
 void trainer_client_wake(struct weir_client *client);
 /* Waits for a change, at most until `end_ms` (INT64_MAX: no end). False when that has passed. Under `mutex`. */
 bool trainer_client_wait(struct weir_client *client, int64_t end_ms);
-/* STALE or RESTART, of a session that is over. */
-enum weir_status trainer_client_fail_over(const struct weir_client *client,
-                                          struct weir_error *err) WEIR_MUST_USE;
 
 /* ---- outputs.c ---- */
 

@@ -69,8 +69,8 @@ static struct comparison *new_comparison(const struct grid_files *files, const c
     return comparison;
 }
 
-struct comparison *orchestrator_comparison_by_name(const struct comparisons *comparisons,
-                                                   const char *name)
+/* NULL: there is none. */
+static struct comparison *by_name(const struct comparisons *comparisons, const char *name)
 {
     struct comparison *comparison = comparisons->first;
     while (comparison != NULL && strcmp(comparison->grid->name, name) != 0)
@@ -548,7 +548,7 @@ enum weir_status orchestrator_comparison_submit(struct comparisons *comparisons,
     enum weir_status status = orchestrator_grid_parse(files, &grid, err);
     if (status != WEIR_OK)
         return status;
-    const struct comparison *known = orchestrator_comparison_by_name(comparisons, grid->name);
+    const struct comparison *known = by_name(comparisons, grid->name);
     AUTO_COMPARISON *comparison = new_comparison(files, owner, grid);
     if (known != NULL && strcmp(known->owner, owner) != 0)
         return weir_fail(err, WEIR_EXISTS, "comparison %s is somebody else's: give it another name",

@@ -55,9 +55,6 @@ enum weir_status orchestrator_comparison_submit(struct comparisons *comparisons,
 enum weir_status orchestrator_comparison_remove(struct comparisons *comparisons,
                                                 struct comparison *comparison, size_t *ret_removed,
                                                 struct weir_error *err) WEIR_MUST_USE;
-/* NULL: there is none. */
-struct comparison *orchestrator_comparison_by_name(const struct comparisons *comparisons,
-                                                   const char *name);
 
 /* The name of a cell's pipeline, in caller's memory. */
 char *orchestrator_comparison_pipeline_name(const struct comparison *comparison,

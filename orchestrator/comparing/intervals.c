@@ -59,7 +59,8 @@ static double incomplete_beta(size_t degrees, double x, double rest)
                                      : 1 - front / b * fraction(b, a, rest);
 }
 
-double orchestrator_student_tails(double t, size_t degrees)
+/* P(|T| >= t) of Student's t. */
+static double student_tails(double t, size_t degrees)
 {
     double all = (double)degrees + t * t;
     return incomplete_beta(degrees, (double)degrees / all, t * t / all);
@@ -68,11 +69,11 @@ double orchestrator_student_tails(double t, size_t degrees)
 double orchestrator_student_quantile(double tails, size_t degrees)
 {
     double low = 0, high = 1;
-    while (orchestrator_student_tails(high, degrees) > tails && high < 1e300)
+    while (student_tails(high, degrees) > tails && high < 1e300)
         high *= 2;
     for (int i = 0; i < HALVINGS && low < high; i++) {
         double middle = low + (high - low) / 2;
-        if (orchestrator_student_tails(middle, degrees) > tails)
+        if (student_tails(middle, degrees) > tails)
             low = middle;
         else
             high = middle;

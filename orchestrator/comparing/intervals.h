@@ -14,9 +14,7 @@ struct mean_interval {
 
 struct mean_interval orchestrator_interval_of(const double *values, size_t count);
 
-/* P(|T| >= t) of Student's t with `degrees` >= 1 of freedom. */
-double orchestrator_student_tails(double t, size_t degrees);
-/* The t of which that is `tails`, between 0 and 1. */
+/* The t for which P(|T| >= t) of Student's t with `degrees` >= 1 of freedom is `tails`, between 0 and 1. */
 double orchestrator_student_quantile(double tails, size_t degrees);
 
 #endif

@@ -48,10 +48,20 @@ bool orchestrator_id_blocks_has(const struct id_blocks *blocks, uint64_t id)
     return block != NULL && weir_bits_get(&block->rows, weir_sample_row(id));
 }
 
+static size_t shared_words(const struct weir_bits *a, const struct weir_bits *b)
+{
+    size_t least = a->count < b->count ? a->count : b->count;
+    return (least + 63) / 64;
+}
+
 void orchestrator_id_blocks_add_rows(struct id_blocks *blocks, int64_t block,
                                      const struct weir_bits *rows)
 {
-    orchestrator_id_bits_add(&of_block(blocks, block)->rows, rows);
+    struct weir_bits *held = &of_block(blocks, block)->rows;
+    if (rows->count > held->count)
+        weir_bits_set(held, rows->count - 1); /* the highest bit of `rows` */
+    for (size_t i = 0; i < shared_words(held, rows); i++)
+        held->words[i] |= rows->words[i];
 }
 
 void orchestrator_id_blocks_add(struct id_blocks *blocks, const uint64_t *ids, size_t count)
@@ -79,12 +89,6 @@ size_t orchestrator_id_blocks_population(const struct id_blocks *blocks)
     return sum;
 }
 
-static size_t shared_words(const struct weir_bits *a, const struct weir_bits *b)
-{
-    size_t least = a->count < b->count ? a->count : b->count;
-    return (least + 63) / 64;
-}
-
 size_t orchestrator_id_bits_shared(const struct weir_bits *a, const struct weir_bits *b)
 {
     size_t sum = 0;
@@ -101,14 +105,6 @@ size_t orchestrator_id_blocks_shared(const struct id_blocks *a, const struct id_
         sum += other == NULL ? 0 : orchestrator_id_bits_shared(&a->at[i].rows, &other->rows);
     }
     return sum;
-}
-
-void orchestrator_id_bits_add(struct weir_bits *to, const struct weir_bits *what)
-{
-    if (what->count > to->count)
-        weir_bits_set(to, what->count - 1); /* the highest bit of `what` */
-    for (size_t i = 0; i < shared_words(to, what); i++)
-        to->words[i] |= what->words[i];
 }
 
 void orchestrator_id_bits_remove(struct weir_bits *from, const struct weir_bits *what)

@@ -31,8 +31,6 @@ size_t orchestrator_id_blocks_shared(const struct id_blocks *a, const struct id_
 size_t orchestrator_id_block_ids(const struct id_block *block, uint64_t *ids);
 /* Number of bits that are set in both. */
 size_t orchestrator_id_bits_shared(const struct weir_bits *a, const struct weir_bits *b);
-/* Sets in `to` what is set in `what`. */
-void orchestrator_id_bits_add(struct weir_bits *to, const struct weir_bits *what);
 /* Clears in `from` what is set in `what`. */
 void orchestrator_id_bits_remove(struct weir_bits *from, const struct weir_bits *what);
 

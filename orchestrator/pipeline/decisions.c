@@ -50,8 +50,8 @@ enum weir_status orchestrator_pipeline_decision_add(struct pipeline *pipeline, j
     return status == WEIR_OK && trigger == 0 ? tell(pipeline, number, decision, err) : status;
 }
 
-enum weir_status orchestrator_pipeline_effect_passed(struct pipeline *pipeline, const void *what,
-                                                     struct weir_error *err)
+static enum weir_status effect_passed(struct pipeline *pipeline, const void *what,
+                                      struct weir_error *err)
 {
     const struct reader *reader = pipeline->reader;
     WEIR_AUTO_BUF saved = {0};
@@ -74,7 +74,7 @@ enum weir_status orchestrator_pipeline_effect_passed(struct pipeline *pipeline, 
 
 static enum weir_status commit_passed(void *subject, const void *what, struct weir_error *err)
 {
-    return orchestrator_pipeline_effect_passed(subject, what, err);
+    return effect_passed(subject, what, err);
 }
 
 enum weir_status orchestrator_pipeline_commit_passed(struct pipeline *pipeline,
@@ -101,8 +101,7 @@ static bool pass(struct pipeline *pipeline)
 /* Nothing fires, and the state changes. */
 static bool leave(struct pipeline *pipeline, enum pipeline_event event)
 {
-    bool left =
-        orchestrator_pipeline_advance(pipeline, event, orchestrator_pipeline_effect_passed, NULL);
+    bool left = orchestrator_pipeline_advance(pipeline, event, effect_passed, NULL);
     if (left)
         orchestrator_pipeline_reader_drop(pipeline);
     return left;

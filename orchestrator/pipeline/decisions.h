@@ -9,15 +9,12 @@
 
 enum { DECISIONS_KEPT = 1000 };
 
-/* All below inside a transaction. Completes `decision` by where it was made; `trigger` is the one that ended there,
+/* Inside a transaction. Completes `decision` by where it was made; `trigger` is the one that ended there,
  * 0: none, which is reported at once. */
 enum weir_status orchestrator_pipeline_decision_add(struct pipeline *pipeline, json_t *decision,
                                                     int64_t trigger,
                                                     struct weir_error *err) WEIR_MUST_USE;
-/* Effect of a check that fires nothing, and of rows passed: cursor, the policy's state, the reader's decision. */
-enum weir_status orchestrator_pipeline_effect_passed(struct pipeline *pipeline, const void *what,
-                                                     struct weir_error *err);
-/* The same in a transaction of its own. */
+/* Commits a check that fires nothing, or rows passed: cursor, the policy's state, the reader's decision. */
 enum weir_status orchestrator_pipeline_commit_passed(struct pipeline *pipeline,
                                                      struct weir_error *err) WEIR_MUST_USE;
 

@@ -47,7 +47,8 @@ unsigned preprocess_entry_unsaved(const struct dispatcher_entry *entry)
     return entry->job.unsaved | entry->saving;
 }
 
-uint64_t preprocess_entry_crew_key(const struct dispatcher_entry *entry)
+/* Jobs of a production have one crew, for a worker makes for all of them. */
+static uint64_t crew_key(const struct dispatcher_entry *entry)
 {
     const struct production *production = entry->job.production;
     return production != NULL ? production->key : entry->number;
@@ -56,7 +57,7 @@ uint64_t preprocess_entry_crew_key(const struct dispatcher_entry *entry)
 size_t preprocess_entry_crew(struct dispatcher_entry *entry, const struct pool *pool)
 {
     if (entry->crew_count != pool->count)
-        entry->crew = preprocess_pool_crew_of(pool, preprocess_entry_crew_key(entry));
+        entry->crew = preprocess_pool_crew_of(pool, crew_key(entry));
     entry->crew_count = pool->count;
     return entry->crew;
 }

@@ -71,8 +71,6 @@ struct dispatcher_entry {
 /* Returns what is not stored yet (enum dispatcher_unsaved). */
 unsigned preprocess_entry_unsaved(const struct dispatcher_entry *entry);
 
-/* Returns what chooses its crew: jobs of a production have one, for a worker makes for all of them. */
-uint64_t preprocess_entry_crew_key(const struct dispatcher_entry *entry);
 /* Returns the first slot of its crew in the pool as it is. */
 size_t preprocess_entry_crew(struct dispatcher_entry *entry, const struct pool *pool);
 /* Returns the quota of the job's pipeline; a job that names no pipeline is one of its own. */

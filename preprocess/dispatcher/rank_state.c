@@ -225,7 +225,8 @@ bool preprocess_rank_listens(const struct dispatcher_rank_state *rank, int64_t n
 
 /* ---- workers ---- */
 
-void preprocess_rank_expire(struct dispatcher_rank_state *rank, int64_t now_ms)
+/* Takes back leases that are over. */
+static void expire(struct dispatcher_rank_state *rank, int64_t now_ms)
 {
     int64_t next_ms = INT64_MAX;
     if (now_ms < rank->expire_ms)
@@ -334,7 +335,7 @@ uint32_t preprocess_rank_visit(struct dispatcher_rank_state *rank,
     uint32_t kept = renew(rank, visit, now_ms);
     if (visit->drains)
         end_given_up(rank, visit);
-    preprocess_rank_expire(rank, now_ms);
+    expire(rank, now_ms);
     return kept;
 }
 

@@ -134,7 +134,6 @@ bool preprocess_rank_holds(const struct dispatcher_rank_state *rank, uint32_t wo
                            uint64_t session, int64_t now_ms);
 /* The worker's session has ended: opens the groups that it held, or sent and the consumer has not got. */
 void preprocess_rank_leave(struct dispatcher_rank_state *rank, uint32_t worker, uint64_t session);
-void preprocess_rank_expire(struct dispatcher_rank_state *rank, int64_t now_ms);
 /* The lowest group that the consumer lacks, and the lowest of the choice that may be leased now;
  * DISPATCHER_NO_GROUP: none. */
 uint64_t preprocess_rank_lacking(struct dispatcher_rank_state *rank);

@@ -44,8 +44,6 @@ struct operator_schema {
     struct weir_arena *arena; /* of names of elements (column.h): lives as long as the chain */
 };
 
-/* Index of the column `name`, or -1. */
-int preprocess_operator_schema_find(const struct operator_schema *schema, const char *name);
 /* The column `on` of one of the kinds (a mask of 1 << kind), or the newest such column that no reader has left when
  * `on` is NULL. INVALID names what was found and what is there. */
 enum weir_status preprocess_operator_schema_pick(const struct operator_schema *schema,

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-int preprocess_operator_schema_find(const struct operator_schema *schema, const char *name)
+/* Index of the column `name`, or -1. */
+static int find_column(const struct operator_schema *schema, const char *name)
 {
     for (size_t i = 0; i < schema->count; i++) {
         if (strcmp(schema->column[i].name, name) == 0)
@@ -143,7 +144,7 @@ enum weir_status preprocess_operator_schema_replace(struct operator_schema *sche
                                                     const struct column_about *about,
                                                     struct weir_error *err)
 {
-    int same = preprocess_operator_schema_find(schema, about->name);
+    int same = find_column(schema, about->name);
     if (same >= 0 && same != index)
         return weir_fail(err, WEIR_INVALID, "there is a column '%s' already", about->name);
     if ((size_t)index >= COLUMNS_MAX)

@@ -34,33 +34,27 @@ static size_t stride(const struct target_sums *sums)
     return sums->folds * sizeof(struct target_sum);
 }
 
-struct target_sum *preprocess_target_sums_at(const struct target_sums *sums, size_t entry)
+/* The sums of the category of this number, one per fold. */
+static struct target_sum *sum_at(const struct target_sums *sums, size_t entry)
 {
     return (struct target_sum *)(void *)(sums->sums.at + entry * stride(sums));
-}
-
-struct target_sum *preprocess_target_sums_find(const struct target_sums *sums, uint32_t column,
-                                               struct weir_bytes category)
-{
-    int64_t entry = preprocess_vocabulary_find(&sums->categories, column, category);
-    return entry != VOCABULARY_NONE ? preprocess_target_sums_at(sums, (size_t)entry) : NULL;
 }
 
 struct target_sum *preprocess_target_sums_of(struct target_sums *sums, uint32_t column,
                                              struct weir_bytes category, size_t bytes_max)
 {
-    struct target_sum *found = preprocess_target_sums_find(sums, column, category);
+    int64_t known = preprocess_vocabulary_find(&sums->categories, column, category);
     size_t bytes = sums->sums.size + stride(sums);
     const struct vocabulary_entry entry = {.column = column, .key = category};
-    if (found != NULL)
-        return found;
+    if (known != VOCABULARY_NONE)
+        return sum_at(sums, (size_t)known);
     if (bytes > bytes_max ||
         !preprocess_vocabulary_count(&sums->categories, &entry, bytes_max - bytes))
         return NULL;
     weir_buf_reserve(&sums->sums, stride(sums));
     memset(sums->sums.at + sums->sums.size, 0, stride(sums));
     sums->sums.size = bytes;
-    return preprocess_target_sums_at(sums, preprocess_vocabulary_size(&sums->categories) - 1);
+    return sum_at(sums, preprocess_vocabulary_size(&sums->categories) - 1);
 }
 
 /* ---- merging ---- */
@@ -92,9 +86,9 @@ void preprocess_target_sums_add(struct target_sums *sums, const struct target_su
         struct vocabulary_entry entry = preprocess_vocabulary_at(&other->categories, i);
         struct target_sum *to = preprocess_target_sums_of(sums, entry.column, entry.key, bytes_max);
         if (to != NULL)
-            add_folds(sums, to, preprocess_target_sums_at(other, i));
+            add_folds(sums, to, sum_at(other, i));
         else
-            sums->left_out += count_of(other, preprocess_target_sums_at(other, i));
+            sums->left_out += count_of(other, sum_at(other, i));
     }
 }
 
@@ -120,14 +114,14 @@ void preprocess_target_sums_keep(struct target_sums *sums, size_t size)
     struct target_sums kept = {.folds = sums->folds, .columns = sums->columns};
     WEIR_AUTO_FREE struct candidate *candidates = weir_calloc(count, sizeof(*candidates));
     for (size_t i = 0; i < count; i++)
-        candidates[i] = (struct candidate){count_of(sums, preprocess_target_sums_at(sums, i)), i};
+        candidates[i] = (struct candidate){count_of(sums, sum_at(sums, i)), i};
     qsort(candidates, count, sizeof(*candidates), compare_commonest);
     for (size_t i = 0; i < size; i++) {
         struct vocabulary_entry entry =
             preprocess_vocabulary_at(&sums->categories, candidates[i].entry);
         struct target_sum *to = preprocess_target_sums_of(&kept, entry.column, entry.key, SIZE_MAX);
         weir_require(to != NULL);
-        memcpy(to, preprocess_target_sums_at(sums, candidates[i].entry), stride(sums));
+        memcpy(to, sum_at(sums, candidates[i].entry), stride(sums));
     }
     for (size_t i = size; i < count; i++)
         sums->left_out += candidates[i].count;
@@ -209,7 +203,7 @@ void preprocess_target_encodings(const struct target_sums *sums, double smooth, 
     for (size_t i = 0; i <= count; i++) {
         memset(of, 0, sizeof(of));
         if (i < count)
-            leave_out(sums->folds, preprocess_target_sums_at(sums, i), of);
+            leave_out(sums->folds, sum_at(sums, i), of);
         for (size_t fold = 0; fold < width; fold++)
             to[i * width + fold] = (float)encoding(of[fold], all[fold], smooth);
     }

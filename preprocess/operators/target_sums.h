@@ -31,12 +31,8 @@ void preprocess_target_sums_clear(struct target_sums *sums);
 
 /* Returns the fold of a sample. */
 uint32_t preprocess_target_fold(const struct target_sums *sums, uint64_t id);
-/* The sums of the category of this number, one per fold. */
-struct target_sum *preprocess_target_sums_at(const struct target_sums *sums, size_t entry);
-/* The sums of a category; NULL: it has none. */
-struct target_sum *preprocess_target_sums_find(const struct target_sums *sums, uint32_t column,
-                                               struct weir_bytes category);
-/* The same, which makes room; NULL when it is longer than a key may be, or there is none within `bytes_max`. */
+/* The sums of a category, one per fold, for which it makes room; NULL when it is longer than a key may be, or there is
+ * no room within `bytes_max`. */
 struct target_sum *preprocess_target_sums_of(struct target_sums *sums, uint32_t column,
                                              struct weir_bytes category, size_t bytes_max);
 /* Adds all of the other, which has as many folds and columns. */

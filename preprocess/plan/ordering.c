@@ -251,8 +251,7 @@ void preprocess_ordering_choose(const struct ordering *ordering, const struct or
         bubble(ordering, costs, ret_choice->order, &ret_choice->best_ns);
 }
 
-void preprocess_ordering_shrink_first(const struct ordering *ordering,
-                                      uint8_t ret_order[CHAIN_OPERATORS_MAX])
+static void shrink_first(const struct ordering *ordering, uint8_t ret_order[CHAIN_OPERATORS_MAX])
 {
     const unsigned shrinks = OPERATOR_SELECTS | OPERATOR_RESAMPLES | OPERATOR_DROPS;
     memcpy(ret_order, ordering->order, ordering->count);
@@ -274,7 +273,7 @@ enum weir_status preprocess_ordering_nearly(const struct chain *chain, struct ch
     struct ordering ordering;
     uint8_t order[CHAIN_OPERATORS_MAX];
     preprocess_ordering_begin(&ordering, chain, ALGEBRA_NEARLY);
-    preprocess_ordering_shrink_first(&ordering, order);
+    shrink_first(&ordering, order);
     *ret_chain = NULL;
     if (memcmp(order, ordering.order, ordering.count) == 0)
         return WEIR_OK;

@@ -48,11 +48,9 @@ struct ordering_choice {
 void preprocess_ordering_choose(const struct ordering *ordering, const struct ordering_cost *costs,
                                 struct ordering_choice *ret_choice);
 
-/* The order in which operators that make less of their column have moved as far up as they may: known without a
- * measurement, so that every process and every run that `order: approximate` is asked of has the same one. */
-void preprocess_ordering_shrink_first(const struct ordering *ordering,
-                                      uint8_t ret_order[CHAIN_OPERATORS_MAX]);
-/* The chain in that order, of all that are nearly legal; NULL when it would be the same. */
+/* The chain in the order, of all that are nearly legal, in which operators that make less of their column have moved as
+ * far up as they may: known without a measurement, so that every process and every run that `order: approximate` is
+ * asked of has the same one. NULL when it would be the same chain. */
 enum weir_status preprocess_ordering_nearly(const struct chain *chain, struct chain **ret_chain,
                                             struct weir_error *err) WEIR_MUST_USE;
 

@@ -261,8 +261,9 @@ uint64_t preprocess_plan_index(const struct preprocess_plan *plan, uint32_t epoc
     return part != NULL ? part[index] : index;
 }
 
-void preprocess_plan_indices(const struct preprocess_plan *plan, uint32_t epoch,
-                             struct preprocess_range positions, uint64_t *ret_indices)
+/* As preprocess_plan_index(), of a range of positions of an epoch. */
+static void indices_of(const struct preprocess_plan *plan, uint32_t epoch,
+                       struct preprocess_range positions, uint64_t *ret_indices)
 {
     const uint32_t *part = part_of(plan, epoch);
     uint64_t samples = plan->geometry.samples;
@@ -327,7 +328,7 @@ void preprocess_plan_group(const struct preprocess_plan *plan, uint64_t group,
     size_t count = 0;
     for (uint64_t batch = batches.first; batch < batches.first + batches.count; batch++) {
         struct preprocess_range positions = preprocess_positions(&plan->geometry, batch);
-        preprocess_plan_indices(plan, epoch, positions, ret_indices + count);
+        indices_of(plan, epoch, positions, ret_indices + count);
         count += positions.count;
     }
     if (plan->classes != NULL)

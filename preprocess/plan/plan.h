@@ -79,8 +79,5 @@ void preprocess_plan_group(const struct preprocess_plan *plan, uint64_t group,
  * after the last wrap around. With length classes it stands somewhere in the same group. */
 uint64_t preprocess_plan_index(const struct preprocess_plan *plan, uint32_t epoch,
                                uint64_t position);
-/* The same of a range of positions of an epoch. */
-void preprocess_plan_indices(const struct preprocess_plan *plan, uint32_t epoch,
-                             struct preprocess_range positions, uint64_t *ret_indices);
 
 #endif

@@ -430,11 +430,8 @@ void storage_scrub_remark_missing(struct erasure_record *erasure, const struct l
 /* A source that Weir does not own still has the sample. */
 void storage_scrub_remark_source(struct erasure_record *erasure, uint64_t id,
                                  const struct dataset *dataset);
-/* The hash must not come in again; it is stored with the page at the latest. */
-void storage_scrub_block(struct erasure_record *erasure, const struct dataset *dataset,
-                         uint64_t hash);
-/* The same of the file as a whole, as it is in the source, which stays outside: scans need not read it
- * again while it is what it was. */
+/* The file as a whole, as it is in the source, must not come in again: scans need not read it while it is what it
+ * was. Stored with the page at the latest. */
 void storage_scrub_block_source(struct store *store, struct erasure_record *erasure,
                                 const struct located *found);
 /* Commits what scans have staged: no row of theirs depends on what is written next. */

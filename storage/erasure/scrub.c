@@ -167,6 +167,13 @@ static struct weir_bytes head_of(const struct located *found, struct file_window
     return head;
 }
 
+/* The hash must not come in again; it is stored with the page at the latest. */
+static void block(struct erasure_record *erasure, const struct dataset *dataset, uint64_t hash)
+{
+    storage_id_list_add(&erasure->blocked, hash);
+    storage_id_list_add(&erasure->blocked_in, dataset->number);
+}
+
 /* Keeps the content of the sample from coming again, whatever else is said of it then. */
 static void block_key(struct eraser *eraser, struct erasure_record *erasure,
                       const struct located *found)
@@ -177,9 +184,9 @@ static void block_key(struct eraser *eraser, struct erasure_record *erasure,
         return;
     identity = storage_scrub_identify(eraser, erasure, found);
     if (identity.has_key)
-        storage_scrub_block(erasure, found->dataset,
-                            storage_guard_key(&eraser->store->secret, &identity.key,
-                                              identity.has_subject ? &identity.subject : NULL));
+        block(erasure, found->dataset,
+              storage_guard_key(&eraser->store->secret, &identity.key,
+                                identity.has_subject ? &identity.subject : NULL));
 }
 
 /* Objects of buckets are written again by what stood where. */
@@ -198,9 +205,8 @@ void storage_scrub_block_source(struct store *store, struct erasure_record *eras
 
     if (lstat(path, &now) == 0 && (uint64_t)now.st_size == file->size &&
         weir_mtime_ns(&now) == file->mtime_ns && now.st_ino == file->source_inode)
-        storage_scrub_block(
-            erasure, found->dataset,
-            storage_guard_file(&store->secret, file, file->path, weir_ctime_ns(&now)));
+        block(erasure, found->dataset,
+              storage_guard_file(&store->secret, file, file->path, weir_ctime_ns(&now)));
 }
 
 static void block_file(struct store *store, struct erasure_record *erasure,
@@ -212,9 +218,9 @@ static void block_file(struct store *store, struct erasure_record *erasure,
         return;
     storage_scrub_block_source(store, erasure, found);
     if (wants_place(d))
-        storage_scrub_block(erasure, found->dataset,
-                            storage_guard_place(&store->secret, found->dataset, found->file->path,
-                                                weir_bytes(NULL, 0)));
+        block(erasure, found->dataset,
+              storage_guard_place(&store->secret, found->dataset, found->file->path,
+                                  weir_bytes(NULL, 0)));
 }
 
 static void block_record(struct eraser *eraser, struct erasure_record *erasure,
@@ -225,19 +231,17 @@ static void block_record(struct eraser *eraser, struct erasure_record *erasure,
     const struct storage_secret *secret = &eraser->store->secret;
     WEIR_AUTO_BUF blank = {0};
 
-    storage_scrub_block(erasure, found->dataset, storage_guard_content(secret, d, head, content));
+    block(erasure, found->dataset, storage_guard_content(secret, d, head, content));
     if (wants_place(d))
-        storage_scrub_block(
-            erasure, found->dataset,
-            storage_guard_place(secret, found->dataset, found->file->path, content));
+        block(erasure, found->dataset,
+              storage_guard_place(secret, found->dataset, found->file->path, content));
     block_key(eraser, erasure, found);
     if (!d->format->is_one_sample || d->on_erase != ON_ERASE_SCRUB)
         return;
     weir_buf_reserve(&blank, content.size);
     memset(blank.at, d->format->scrub_byte, content.size); /* what will stand there */
     blank.size = content.size;
-    storage_scrub_block(erasure, found->dataset,
-                        storage_guard_content(secret, d, head, weir_buf_view(&blank)));
+    block(erasure, found->dataset, storage_guard_content(secret, d, head, weir_buf_view(&blank)));
 }
 
 /* ---- preparing ---- */
@@ -397,13 +401,6 @@ enum weir_status storage_scrub_look(struct eraser *eraser, struct erasure_record
     if (verdict == SCRUB_OWN)
         take_sample(eraser, erasure, &found, id, content);
     return WEIR_OK;
-}
-
-void storage_scrub_block(struct erasure_record *erasure, const struct dataset *dataset,
-                         uint64_t hash)
-{
-    storage_id_list_add(&erasure->blocked, hash);
-    storage_id_list_add(&erasure->blocked_in, dataset->number);
 }
 
 enum weir_status storage_scrub_store_blocked(struct store *store, struct erasure_record *erasure,

@@ -99,8 +99,9 @@ static size_t fence_from(const struct sorted_run *run, size_t from, uint32_t fen
     return low;
 }
 
-size_t storage_sorted_run_segments(const struct sorted_run *run, const uint64_t *hashes,
-                                   size_t count, uint64_t **ret_segments)
+/* The segments of a run that may hold one of `hashes`: ascending numbers, in the caller's memory. */
+static size_t segments_of(const struct sorted_run *run, const uint64_t *hashes, size_t count,
+                          uint64_t **ret_segments)
 {
     uint64_t *segments = weir_calloc(run->segments + 1, sizeof(*segments));
     size_t found = 0, at = 0, next = 0; /* segments before `next` are decided */
@@ -177,8 +178,7 @@ void storage_key_walk_fini(struct key_walk *walk)
 static void list_segments(const struct sorted_run *run, struct key_walk *walk)
 {
     if (walk->hashes != NULL) {
-        walk->count =
-            storage_sorted_run_segments(run, walk->hashes, walk->hash_count, &walk->segments);
+        walk->count = segments_of(run, walk->hashes, walk->hash_count, &walk->segments);
         return;
     }
     walk->count = run->segments;

@@ -82,8 +82,5 @@ enum weir_status storage_key_index_find(const struct key_index *index, const uin
                                         size_t count, const struct key_source *source,
                                         struct key_hits *hits,
                                         struct weir_error *err) WEIR_MUST_USE;
-/* The segments of a run that may hold one of `hashes`: ascending numbers, in the caller's memory. */
-size_t storage_sorted_run_segments(const struct sorted_run *run, const uint64_t *hashes,
-                                   size_t count, uint64_t **ret_segments);
 
 #endif

@@ -125,7 +125,8 @@ enum weir_status preprocess_lexicon_read_lines(const char *path, struct vocabula
 
 /* ---- bytes written as letters ---- */
 
-uint32_t preprocess_lexicon_letter(uint8_t byte)
+/* The character that stands for a byte: itself when it can be seen, else one from U+0100 on. */
+static uint32_t letter_of(uint8_t byte)
 {
     bool is_seen = (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte != 0xad);
     if (is_seen)
@@ -134,14 +135,14 @@ uint32_t preprocess_lexicon_letter(uint8_t byte)
     return FIRST_UNSEEN + before;
 }
 
-/* The byte that a letter stands for, or -1: preprocess_lexicon_letter() the other way round. */
+/* The byte that a letter stands for, or -1: letter_of() the other way round. */
 static int byte_of(uint32_t letter)
 {
     uint32_t unseen = letter - FIRST_UNSEEN;
     uint32_t byte = letter;
     if (letter >= FIRST_UNSEEN)
         byte = unseen < '!' ? unseen : unseen < 0x43 ? unseen + (0x7f - 0x21u) : 0xad;
-    return byte < 0x100 && preprocess_lexicon_letter((uint8_t)byte) == letter ? (int)byte : -1;
+    return byte < 0x100 && letter_of((uint8_t)byte) == letter ? (int)byte : -1;
 }
 
 /* False when a character stands for no byte, or there are more than a token may have. */

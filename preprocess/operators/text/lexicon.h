@@ -20,8 +20,8 @@ enum { LEXICON_WHOLE, LEXICON_INNER /* "##ing", kept as "ing" */, LEXICON_COLUMN
 /* A file of one token a line, whose number is that of its line, from 0. `*lexicon` is empty. */
 enum weir_status preprocess_lexicon_read_lines(const char *path, struct vocabulary *lexicon,
                                                struct weir_error *err) WEIR_MUST_USE;
-/* A file of one JSON object, token → number. Tokens are bytes, each written as the character that
- * preprocess_lexicon_letter() says, and kept as bytes; they are in column 0. */
+/* A file of one JSON object, token → number. Tokens are bytes, each written as one character (itself when it can be
+ * seen, else one from U+0100 on) and kept as bytes; they are in column 0. */
 enum weir_status preprocess_lexicon_read_json(const char *path, struct vocabulary *lexicon,
                                               struct weir_error *err) WEIR_MUST_USE;
 /* A file of one merge a line, two tokens of `tokens` written as above that are made one, which is a token as
@@ -31,8 +31,6 @@ enum weir_status preprocess_lexicon_read_merges(const char *path, const struct v
                                                 struct vocabulary *merges,
                                                 struct weir_error *err) WEIR_MUST_USE;
 
-/* The character that stands for a byte in such files: itself when it can be seen, else one from U+0100 on. */
-uint32_t preprocess_lexicon_letter(uint8_t byte);
 /* Two tokens as a key. */
 enum { LEXICON_PAIR_BYTES = 8 };
 struct weir_bytes preprocess_lexicon_pair(uint32_t left, uint32_t right,
