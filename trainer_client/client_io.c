@@ -38,7 +38,7 @@ void trainer_client_free_discarded(struct weir_client *client)
         trainer_client_free_batch(batch_of_lent(lent));
 }
 
-void trainer_client_fail(struct weir_client *client, const struct weir_error *failure)
+static void fail(struct weir_client *client, const struct weir_error *failure)
 {
     if (client->failed)
         return;
@@ -344,7 +344,7 @@ static void take_opened(struct weir_client *client, const struct msg_client_open
     struct weir_error failure;
     if (trainer_elements_take(&client->elements, opened, &failure) != WEIR_OK ||
         trainer_delivery_opened(client->delivery, opened, &failure) != WEIR_OK)
-        trainer_client_fail(client, &failure);
+        fail(client, &failure);
     else if (trainer_delivery_is_open(client->delivery))
         remember_opened(client, opened);
 }
@@ -362,7 +362,7 @@ static void on_opened(void *owner, const struct weir_reply *reply, const struct 
             weir_ignore(weir_fail(&failure, WEIR_UNAVAILABLE, /* kept below, not returned */
                                   "the dispatcher at %s does not answer: is the platform running?",
                                   weir_rpc_peer_endpoint(client->dispatcher)));
-        trainer_client_fail(client, &failure);
+        fail(client, &failure);
     } else if (!client->opened) {
         take_opened(client, reply->message);
     }
@@ -380,7 +380,7 @@ static void send_open(struct weir_client *client, int64_t now_ms)
         weir_ignore(weir_fail(&failure, WEIR_UNAVAILABLE, /* kept below, not returned */
                               "run %llu: the other ranks have not come within %lld ms",
                               (unsigned long long)client->run, (long long)client->open_timeout_ms));
-        trainer_client_fail(client, &failure);
+        fail(client, &failure);
         return;
     }
     trainer_delivery_open(client->delivery, now_ms, &message);
@@ -404,7 +404,7 @@ static void on_orders(void *owner, const struct weir_reply *reply, const struct 
         if (!orders->superseded && !orders->regroup)
             set_workers(client, orders->workers);
     } else if (is_refused(err)) {
-        trainer_client_fail(client, err);
+        fail(client, err);
     }
     unlock(client);
     step(client);
@@ -686,7 +686,7 @@ void *trainer_client_io_run(void *owner)
     client->loop = weir_loop_new();
     if (connect_all(client, &err) != WEIR_OK) {
         lock(client);
-        trainer_client_fail(client, &err);
+        fail(client, &err);
         unlock(client);
     } else {
         weir_loop_watch_fd(client->loop, client->wake_fd, POLLIN, on_wake, client);

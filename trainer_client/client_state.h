@@ -109,8 +109,6 @@ void *trainer_client_io_run(void *client);
 void trainer_client_free_batch(struct batch *batch);
 /* Frees what the machine has given up. Under `mutex`. */
 void trainer_client_free_discarded(struct weir_client *client);
-/* Ends the session with what happened, once. Under `mutex`. */
-void trainer_client_fail(struct weir_client *client, const struct weir_error *failure);
 
 /* ---- reaching.c ---- */
 
