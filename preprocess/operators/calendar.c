@@ -4,8 +4,8 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/base/number.h"
+#include "core/config/written_time.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,15 +60,15 @@ static bool holds(const struct calendar_holidays *holidays, int32_t day)
 
 static bool read_day(const char *text, int32_t *ret_day)
 {
-    int year = CALENDAR_EVERY_YEAR, month, day, end = 0;
-    bool has_year = text != NULL && strlen(text) == strlen("2024-12-25");
-    bool is_read =
-        text != NULL && (has_year ? sscanf(text, "%4d-%2d-%2d%n", &year, &month, &day, &end) == 3
-                                  : sscanf(text, "%2d-%2d%n", &month, &day, &end) == 2);
-    if (!is_read || text[end] != '\0' || month < 1 || month > MONTHS || day < 1 || day > DAYS ||
-        (has_year && year < 1))
+    bool has_year = strlen(text) == strlen("2024-12-25");
+    WEIR_AUTO_FREE char *whole =
+        weir_format("%s%s", has_year ? "" : "2024-", text); /* a leap year */
+    int64_t time_us;
+    struct calendar_time time;
+    if (!weir_written_time_as("%Y-%m-%d", weir_bytes_of(whole), &time_us) ||
+        !preprocess_calendar_break_down(time_us, &time))
         return false;
-    *ret_day = day_number(year, month, day);
+    *ret_day = day_number(has_year ? time.year : CALENDAR_EVERY_YEAR, time.month, time.day);
     return true;
 }
 
@@ -86,7 +86,7 @@ enum weir_status preprocess_calendar_read_holidays(const struct weir_yaml_node *
     for (size_t i = 0; i < count; i++) {
         const struct weir_yaml_node *item = weir_yaml_at(node, i);
         const char *text = weir_yaml_text(item);
-        if (!read_day(text, &ret_holidays->days[ret_holidays->count++]))
+        if (text == NULL || !read_day(text, &ret_holidays->days[ret_holidays->count++]))
             return weir_yaml_fail(item, err,
                                   "holidays: found '%s', expected a date such as 2024-12-25, or "
                                   "12-25 for each year",

@@ -393,6 +393,24 @@ static void joined_tensors_leave_the_others_in_place(void **state)
     test_chain_close(&test);
 }
 
+static void a_holiday_is_a_day_of_the_calendar(void **state)
+{
+    (void)state;
+    static const char *const NONE[] = {"02-30",      "2023-02-29", "04-31",
+                                       "2024-13-01", "+2-25",      "12-25x"};
+    for (size_t i = 0; i < WEIR_COUNT(NONE); i++) {
+        struct weir_error err = {0};
+        WEIR_AUTO(weir_yaml) document = NULL;
+        WEIR_AUTO(chain) chain = NULL;
+        WEIR_AUTO_BUF text = {0};
+        weir_buf_printf(&text, "[{op: calendar, fields: [holiday], holidays: [%s]}]", NONE[i]);
+        assert_int_equal(weir_yaml_parse("t.yaml", weir_buf_view(&text), &document, &err), WEIR_OK);
+        if (preprocess_chain_new(weir_yaml_root(document), NULL, &chain, &err) != WEIR_INVALID ||
+            strstr(err.text, "expected a date such as") == NULL)
+            fail_msg("%s: found '%s'", NONE[i], err.text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -411,6 +429,7 @@ int main(void)
         cmocka_unit_test(each_operator_takes_what_the_one_before_made),
         cmocka_unit_test(texts_are_filtered_by_their_length),
         cmocka_unit_test(joined_tensors_leave_the_others_in_place),
+        cmocka_unit_test(a_holiday_is_a_day_of_the_calendar),
     };
     return cmocka_run_group_tests_name("field operators", tests, NULL, NULL);
 }
