@@ -218,8 +218,8 @@ static enum weir_status launch_trainers(struct local *local,
                                         const struct weir_allowed *allowed, struct weir_error *err)
 {
     uint32_t ranks = trainers[0].ranks;
-    struct rank_program *of = weir_calloc(ranks, sizeof(*of));
-    struct orchestrator_program *programs = weir_calloc(ranks, sizeof(*programs));
+    WEIR_AUTO_FREE struct rank_program *of = weir_calloc(ranks, sizeof(*of));
+    WEIR_AUTO_FREE struct orchestrator_program *programs = weir_calloc(ranks, sizeof(*programs));
     WEIR_AUTO_FREE char *group = group_of(local, trainers[0].run);
     WEIR_AUTO_FREE char *key = NULL;
     enum weir_status status =
@@ -243,8 +243,6 @@ static enum weir_status launch_trainers(struct local *local,
     status = orchestrator_platform_launch(local->platform, &all, err);
     for (uint32_t i = 0; i < ranks; i++)
         weir_buf_fini(&of[i].gpus);
-    free(programs);
-    free(of);
     return status;
 }
 
