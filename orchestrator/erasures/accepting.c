@@ -54,10 +54,11 @@ enum weir_status orchestrator_erasures_record(struct erasures *erasures, json_t 
                                               struct weir_error *err)
 {
     WEIR_AUTO_FREE char *text = json_dumps(rows, JSON_COMPACT);
-    note_crowd(erasures, json_array_size(rows));
     enum weir_status status = orchestrator_commit(erasures->context, add_rows, erasures, text, err);
-    if (status == WEIR_OK)
-        status = orchestrator_erasures_count(erasures, err);
+    if (status != WEIR_OK)
+        return status;
+    note_crowd(erasures, json_array_size(rows));
+    status = orchestrator_erasures_count(erasures, err);
     if (status == WEIR_OK)
         orchestrator_erasures_listen_soon(erasures);
     return status;
