@@ -129,7 +129,7 @@ bool cli_guess_folder_counts(const struct cli_guess_folder *folder,
     return file->kind == folder->kind && !is_manifest(file);
 }
 
-/* The kind with most bytes; pictures and texts win over tables beside them, which tell of them. */
+/* Returns the kind with most bytes. */
 static enum cli_guess_kind main_kind(const struct cli_guess_folder *folder)
 {
     uint64_t bytes[CLI_GUESS_KINDS] = {0};

@@ -124,7 +124,7 @@ unsigned cli_modyn_snippet_floats(const char *source)
         char *end;
         unsigned long number = strtoul(at, &end, 10);
 
-        if (end == at || number == 0 || product * number > FLOATS_MAX)
+        if (end == at || number == 0 || number > FLOATS_MAX / product)
             return 0;
         product *= number;
         at = end + strspn(end, ", ");

@@ -112,15 +112,14 @@ static void fire(struct rehearsal *rehearsal)
             JSON_TIME("until", reader->last_time), JSON_NUMBER("selected_at_most", at_most)));
 }
 
-/* Until the first trigger there is no model to measure with; after it there would be one, but
- * nothing of what it says is known: that is told as a measurement in which no sample could be
- * read. */
+/* Before the first trigger there is no model to measure with. After it there would be one, whose results nobody knows
+ * here: the policy is told of a measurement that could read no sample. */
 static bool lacks_model(const struct rehearsal *rehearsal, const struct trigger_request *request)
 {
     return request->subject != TRIGGER_FEATURES && rehearsal->fired == 0;
 }
 
-/* Labels the policy has seen. */
+/* True when the policy has decided as in a run: by labels, which it has seen, or without a model, as there is none. */
 static bool is_answered(const struct rehearsal *rehearsal, const struct trigger_request *request,
                         const json_t *decision)
 {
@@ -154,7 +153,7 @@ static const char *unseen_dataset(const struct orchestrator_config *config)
     return NULL;
 }
 
-/* Why the numbers are not those of a run; "": they are. */
+/* Returns the reason why the numbers are not those of a run; "": they are. */
 static char *why_inexact(const struct rehearsal *rehearsal)
 {
     const char *unseen = unseen_dataset(rehearsal->config);

@@ -53,6 +53,7 @@ static void sizes_are_read_or_not_there(void **state)
     assert_int_equal(cli_modyn_snippet_floats("a.reshape(3, 32, 32)"), 3072);
     assert_int_equal(cli_modyn_snippet_floats("a.reshape(3, n)"), 0);
     assert_int_equal(cli_modyn_snippet_floats("a.reshape(99999999, 99999999)"), 0);
+    assert_int_equal(cli_modyn_snippet_floats("a.reshape(2, 9223372036854775809)"), 0);
     assert_int_equal(cli_modyn_snippet_floats("a.reshape("), 1);
     assert_int_equal(cli_modyn_snippet_floats("a"), 0);
 }
