@@ -346,7 +346,7 @@ bool preprocess_worker_is_same_work(const struct worker_lease *lease,
 }
 
 bool preprocess_flow_needs(const struct worker_flow *flow, uint64_t job, uint64_t batch,
-                           uint64_t reach)
+                           uint64_t reach, bool is_awaited)
 {
     bool is_known = false;
     for (size_t i = 0; i < WORKER_CONSUMERS_MAX; i++) {
@@ -357,7 +357,23 @@ bool preprocess_flow_needs(const struct worker_flow *flow, uint64_t job, uint64_
         if (batch >= consumer->missing && batch - consumer->missing <= reach)
             return true;
     }
-    return !is_known && batch <= reach;
+    return !is_known && is_awaited && batch <= reach;
+}
+
+static bool is_made(const struct worker_lease *lease, uint64_t batch)
+{
+    return lease->batches.count > 0 && (lease->made & bit_of(lease, batch)) != 0;
+}
+
+bool preprocess_flow_is_to_make(const struct worker_flow *flow, uint64_t job, uint64_t group,
+                                uint32_t rank, uint64_t batch)
+{
+    for (size_t i = 0; i < WORKER_LEASES_MAX; i++) {
+        const struct worker_lease *lease = &flow->leases[i];
+        if (lease->fence != 0 && lease->job == job && lease->group == group && lease->rank == rank)
+            return !is_made(lease, batch);
+    }
+    return false;
 }
 
 void preprocess_flow_suspend(struct worker_flow *flow, uint64_t fence)

@@ -138,10 +138,13 @@ void preprocess_flow_share(struct worker_flow *flow, uint64_t fence, uint64_t pr
 /* True when both are the same piece of work (rule 8). */
 bool preprocess_worker_is_same_work(const struct worker_lease *lease,
                                     const struct worker_lease *other);
-/* True when a consumer of the job lacks the batch and is at most `reach` batches behind. One that has not come yet
- * begins at the first. */
+/* True when a consumer of the job lacks the batch and is at most `reach` batches behind. One that is awaited, for none
+ * has come yet, begins at the first. */
 bool preprocess_flow_needs(const struct worker_flow *flow, uint64_t job, uint64_t batch,
-                           uint64_t reach);
+                           uint64_t reach, bool is_awaited);
+/* True when the job has a lease on the group and rank of which the batch is still to be made. */
+bool preprocess_flow_is_to_make(const struct worker_flow *flow, uint64_t job, uint64_t group,
+                                uint32_t rank, uint64_t batch);
 /* The locations known for the lease are out of date: nothing more is made of it until it begins again. */
 void preprocess_flow_suspend(struct worker_flow *flow, uint64_t fence);
 struct worker_make {

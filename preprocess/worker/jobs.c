@@ -252,6 +252,12 @@ void preprocess_worker_job_expect(struct worker *worker, uint64_t number)
     describe(job);
 }
 
+void preprocess_worker_job_met(struct worker *worker, uint64_t number)
+{
+    for (size_t i = 0; i < WORKER_JOBS_MAX; i++)
+        worker->jobs[i].is_met |= worker->jobs[i].number == number;
+}
+
 void preprocess_worker_jobs_go_on(void *owner)
 {
     struct worker *worker = owner;

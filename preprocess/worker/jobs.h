@@ -11,6 +11,8 @@ struct worker_job *preprocess_worker_job_for(struct worker *worker,
 void preprocess_worker_job_expect(struct worker *worker, uint64_t number);
 /* Returns the slot of a job, or one that it takes from a job that is no longer worked on; NULL: every job is. */
 struct worker_job *preprocess_worker_job_slot(struct worker *worker, uint64_t number);
+/* Notes that a consumer of the job has come. */
+void preprocess_worker_job_met(struct worker *worker, uint64_t number);
 /* Has jobs described that waited for their set; `owner` is the worker. */
 void preprocess_worker_jobs_go_on(void *owner);
 /* Takes in which jobs have operators that run in another order by now. */

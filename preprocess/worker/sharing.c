@@ -9,23 +9,34 @@ static struct window_key key_of(const struct worker_lease *lease, uint64_t batch
         .production = lease->production, .batch = batch, .rank = lease->rank};
 }
 
-static bool may_take(const struct worker *worker, const struct worker_job *job, uint64_t production,
-                     uint64_t batch, uint64_t bytes)
+/* True when the job will be sent the batch soon, whatever its consumer lacks before it: it has leased it here, too. */
+static bool is_to_make(const struct worker *worker, const struct worker_job *job,
+                       const struct window_key *key)
 {
-    return job->open && job->production == production &&
-           preprocess_flow_needs(&worker->flow, job->number, batch,
-                                 preprocess_window_reach(&worker->window, bytes));
+    return preprocess_flow_is_to_make(&worker->flow, job->number,
+                                      preprocess_group_of(&job->plan.geometry, key->batch),
+                                      key->rank, key->batch);
+}
+
+static bool may_take(const struct worker *worker, const struct worker_job *job,
+                     const struct window_key *key, uint64_t bytes)
+{
+    return job->open && job->production == key->production &&
+           (is_to_make(worker, job, key) ||
+            preprocess_flow_needs(&worker->flow, job->number, key->batch,
+                                  preprocess_window_reach(&worker->window, bytes), !job->is_met));
 }
 
 void preprocess_sharing_find(struct worker *worker, const struct worker_lease *lease,
                              struct worker_job *own, uint64_t batch, uint64_t bytes,
                              struct sharing *ret_sharing)
 {
+    struct window_key key = key_of(lease, batch);
     ret_sharing->jobs[0] = own;
     ret_sharing->count = 1;
     for (size_t i = 0; i < WORKER_JOBS_MAX && lease->production != 0; i++) {
         struct worker_job *job = &worker->jobs[i];
-        if (job != own && may_take(worker, job, lease->production, batch, bytes))
+        if (job != own && may_take(worker, job, &key, bytes))
             ret_sharing->jobs[ret_sharing->count++] = job;
     }
 }
@@ -107,8 +118,7 @@ static bool is_needed(const void *owner, const struct window_entry *entry)
 {
     const struct worker *worker = owner;
     size_t i = 0;
-    while (i < WORKER_JOBS_MAX && !may_take(worker, &worker->jobs[i], entry->key.production,
-                                            entry->key.batch, entry->bytes))
+    while (i < WORKER_JOBS_MAX && !may_take(worker, &worker->jobs[i], &entry->key, entry->bytes))
         i++;
     return i < WORKER_JOBS_MAX;
 }

@@ -53,6 +53,7 @@ struct worker_job {
     bool fitting;       /* as described: it can fold, but not make */
     struct preprocess_plan plan;
     uint64_t production;   /* that it is of; 0: its batches are made for it alone */
+    bool is_met;           /* a consumer of it has come: it may have gone since */
     uint32_t plan_changes; /* of the order of its operators, as described … */
     bool is_replanned;     /* … and it has changed since */
     uint64_t cut;          /* operators after which rows are kept by choice, as described */

@@ -2,9 +2,10 @@
  * payloads stay the caller's until they are dropped. Owned by: struct worker; tests/simulation has one per worker.
  *
  * Rules
- *   1  A batch is kept for as long as a job that makes the same needs it: one that lacks it, and is no more batches
- *      behind than the budget holds of its size. Who is further behind, comes late, or has died finds that it is not
- *      there, and has it made again. Nobody is waited for.
+ *   1  A batch is kept for as long as a job that makes the same needs it: one that has leased it here, or lacks it and
+ *      is no more batches behind than the budget holds of its size. Who is further behind, comes late, or has died
+ *      finds that it is not there, and has it made again. Nobody is waited for. A job whose consumer has gone needs
+ *      nothing.
  *   2  The oldest leave when there are more bytes than the budget, or too many batches. One that is larger than the
  *      budget is not kept.
  *   3  A batch that holds an erased id leaves before the erasure is acknowledged (flow.h, rule 6): it is made again,

@@ -63,14 +63,15 @@ static void say_full(struct worker *worker)
 static void on_credit(void *state, struct weir_request *request)
 {
     struct worker *worker = state;
-    int slot =
-        preprocess_flow_credit(&worker->flow, request->message, weir_loop_now_ms(worker->loop));
+    const struct msg_credit *credit = request->message;
+    int slot = preprocess_flow_credit(&worker->flow, credit, weir_loop_now_ms(worker->loop));
     if (slot < 0) {
         say_full(worker);
         return;
     }
     worker->routes[slot] = request->route;
-    keep_loans(&worker->loans[slot], request->message);
+    keep_loans(&worker->loans[slot], credit);
+    preprocess_worker_job_met(worker, credit->job);
     /* A consumer that nothing is made for: there may be groups to lease, do not wait for the beat. */
     if (!preprocess_flow_serves(&worker->flow, (size_t)slot))
         worker->beat_due = true;

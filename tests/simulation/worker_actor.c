@@ -209,7 +209,7 @@ static bool is_needed(const void *owner, const struct window_entry *entry)
     size_t job = 0;
     uint64_t reach = preprocess_window_reach(&actor->window, entry->bytes);
     while (job < actor->lab->plan.jobs &&
-           !preprocess_flow_needs(&actor->flow, LAB_JOB + job, entry->key.batch, reach))
+           !preprocess_flow_needs(&actor->flow, LAB_JOB + job, entry->key.batch, reach, true))
         job++;
     return job < actor->lab->plan.jobs;
 }

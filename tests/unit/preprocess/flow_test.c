@@ -400,13 +400,32 @@ static void a_job_needs_what_its_consumer_lacks_and_the_first_before_it_comes(vo
 {
     (void)state;
     struct worker_flow *flow = begin();
-    assert_true(preprocess_flow_needs(flow, JOB, 2, 2));
-    assert_false(preprocess_flow_needs(flow, JOB, 3, 2));
+    assert_true(preprocess_flow_needs(flow, JOB, 2, 2, true));
+    assert_false(preprocess_flow_needs(flow, JOB, 3, 2, true));
+    assert_false(preprocess_flow_needs(flow, JOB, 2, 2, false)); /* its consumer has gone */
     order(flow, 0, 1, 0);
     credit(flow, 0, 0, 5, false);
-    assert_false(preprocess_flow_needs(flow, JOB, 2, 2));
-    assert_true(preprocess_flow_needs(flow, JOB, 7, 2));
-    assert_false(preprocess_flow_needs(flow, JOB, 8, 2));
+    assert_false(preprocess_flow_needs(flow, JOB, 2, 2, true));
+    assert_true(preprocess_flow_needs(flow, JOB, 7, 2, false));
+    assert_false(preprocess_flow_needs(flow, JOB, 8, 2, true));
+    end(flow);
+}
+
+static void what_a_job_has_leased_and_not_made_is_to_be_made(void **state)
+{
+    (void)state;
+    struct worker_flow *flow = begin();
+    assert_false(preprocess_flow_is_to_make(flow, JOB, 0, 0, 0));
+    order(flow, 0, 1, 0);
+    assert_true(preprocess_flow_is_to_make(flow, JOB, 0, 0, 0));
+    assert_false(preprocess_flow_is_to_make(flow, JOB + 1, 0, 0, 0));
+    assert_false(preprocess_flow_is_to_make(flow, JOB, 0, 1, 0));
+    assert_false(preprocess_flow_is_to_make(flow, JOB, 1, 0, 4));
+    assert_int_equal(make(flow), 0);
+    assert_false(preprocess_flow_is_to_make(flow, JOB, 0, 0, 0));
+    assert_true(preprocess_flow_is_to_make(flow, JOB, 0, 0, 1));
+    preprocess_flow_suspend(flow, 100); /* located again: as if it had not begun */
+    assert_true(preprocess_flow_is_to_make(flow, JOB, 0, 0, 1));
     end(flow);
 }
 
@@ -520,6 +539,7 @@ int main(void)
         cmocka_unit_test(counters_of_another_worker_session_do_not_count),
         cmocka_unit_test(strangers_do_not_crowd_out_who_is_served),
         cmocka_unit_test(a_job_needs_what_its_consumer_lacks_and_the_first_before_it_comes),
+        cmocka_unit_test(what_a_job_has_leased_and_not_made_is_to_be_made),
         cmocka_unit_test(a_suspended_lease_waits_until_it_begins_again),
         cmocka_unit_test(a_worker_that_drains_ends_what_it_has_begun_and_gives_up_the_rest),
         cmocka_unit_test(a_worker_that_drains_keeps_the_batch_that_it_makes),
