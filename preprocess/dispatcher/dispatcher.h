@@ -151,6 +151,10 @@ void preprocess_dispatcher_change_quota(struct dispatcher *dispatcher,
 void preprocess_dispatcher_note_silence(struct dispatcher_entry *entry, int64_t passed_ms);
 /* Goes on with all such sums in the next rounds, and closes the jobs that are to be closed. */
 void preprocess_dispatcher_settle(struct dispatcher *dispatcher);
+/* Takes a job that makes nothing more out of its production: another one of the same batches that begins now is not to
+ * wait for workers that have made them for it. */
+void preprocess_dispatcher_leave_production(struct dispatcher *dispatcher,
+                                            struct dispatcher_entry *entry);
 /* Has a fit that is complete be stored; then delivery begins. */
 void preprocess_dispatcher_settle_fit(struct dispatcher *dispatcher,
                                       struct dispatcher_entry *entry);

@@ -55,6 +55,13 @@ static enum weir_status end(void *owner, struct weir_db *db, struct weir_error *
     return preprocess_store_purge(db, &ending->images, asked->upto, &ending->purged, err);
 }
 
+void preprocess_dispatcher_leave_production(struct dispatcher *dispatcher,
+                                            struct dispatcher_entry *entry)
+{
+    preprocess_production_leave(&dispatcher->productions, entry->job.production);
+    entry->job.production = NULL;
+}
+
 /* The last entry takes its place. */
 static void forget(struct dispatcher *dispatcher, struct dispatcher_entry *entry)
 {
@@ -64,7 +71,7 @@ static void forget(struct dispatcher *dispatcher, struct dispatcher_entry *entry
     if (entry->scaling.is_used)
         preprocess_dispatcher_end_use(dispatcher, entry);
     preprocess_shares_leave(&dispatcher->shares, entry->account);
-    preprocess_production_leave(&dispatcher->productions, entry->job.production);
+    preprocess_dispatcher_leave_production(dispatcher, entry);
     preprocess_entry_free(entry);
     dispatcher->entries[at] = dispatcher->entries[--dispatcher->entry_count];
 }

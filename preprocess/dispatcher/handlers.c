@@ -146,6 +146,7 @@ static void on_job_close(void *state, struct weir_request *request)
         return;
     }
     entry->closing = true;
+    preprocess_dispatcher_leave_production(dispatcher, entry);
     entry->abandoned = false;
     preprocess_dispatcher_settle(dispatcher);
 }

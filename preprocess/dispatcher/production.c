@@ -46,12 +46,17 @@ static size_t place_of(uint32_t rank, uint64_t group)
     return weir_mix64(group ^ (uint64_t)rank << 48) % PRODUCTION_WINDOW;
 }
 
+static bool is_lately(const struct production_maker *maker, int64_t now_ms)
+{
+    return now_ms - maker->leased_ms < PRODUCTION_KNOWN_MS;
+}
+
 void preprocess_production_note(struct production *production, const struct production_maker *maker)
 {
     struct production_maker *its = &production->makers[place_of(maker->rank, maker->group)];
     bool is_known = its->group == maker->group && its->rank == maker->rank &&
                     its->worker == maker->worker && its->session == maker->session;
-    if (is_known)
+    if (is_known && is_lately(its, maker->leased_ms))
         return;
     if (its->session != 0)
         LIST_REMOVE(its, in_bucket);
@@ -62,11 +67,6 @@ void preprocess_production_note(struct production *production, const struct prod
 static bool is_shared(const struct production *production)
 {
     return production != NULL && production->jobs > 1;
-}
-
-static bool is_lately(const struct production_maker *maker, int64_t now_ms)
-{
-    return now_ms - maker->leased_ms < PRODUCTION_KNOWN_MS;
 }
 
 const struct production_maker *preprocess_production_maker(const struct production *production,

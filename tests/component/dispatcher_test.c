@@ -211,6 +211,30 @@ static void a_worker_that_is_to_end_is_leased_nothing_more(void **state)
     stage_end(&stage);
 }
 
+static void open_job(struct stage *stage, uint64_t number)
+{
+    struct msg_job_opened opened;
+    const struct msg_job_open job = stage_job(stage, number);
+    stage_request(stage, MSG_job_open, &job, MSG_job_opened, &opened);
+}
+
+/* Of two equal jobs that run together each knows; one that begins as both are closed waits for nobody. */
+static void a_job_that_is_closed_shares_nothing_more(void **state)
+{
+    struct stage stage;
+    (void)state;
+    stage_begin(&stage, &postgres, 100);
+    stage_start(&stage);
+    open_job(&stage, JOB);
+    open_job(&stage, JOB + 1);
+    assert_int_equal(stage_audit(&stage, JOB).shared_jobs, 2);
+    for (uint64_t job = JOB; job < JOB + 2; job++)
+        weir_rpc_send(stage.peer, MSG_job_close, &(struct msg_job_close){.job = job});
+    open_job(&stage, JOB + 2);
+    assert_int_equal(stage_audit(&stage, JOB + 2).shared_jobs, 0);
+    stage_end(&stage);
+}
+
 /* ---- within this process ---- */
 
 static struct stage_heard hear_of(struct stage *stage)
@@ -352,6 +376,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_million_groups_survive_kill_9),
         cmocka_unit_test(a_worker_that_is_to_end_is_leased_nothing_more),
+        cmocka_unit_test(a_job_that_is_closed_shares_nothing_more),
         cmocka_unit_test(what_is_kept_of_a_worker_is_bounded),
         cmocka_unit_test(a_worker_is_told_of_a_job_before_it_has_a_consumer_and_once_it_has),
         cmocka_unit_test(a_job_that_nobody_asks_for_is_closed_after_a_week),

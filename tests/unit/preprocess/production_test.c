@@ -32,11 +32,17 @@ static int end(void **state)
     return 0;
 }
 
-static void make(struct production *production, uint32_t worker, uint64_t session, uint64_t group)
+static void make_at(struct production *production, uint32_t worker, uint64_t session,
+                    uint64_t group, int64_t now_ms)
 {
     preprocess_production_note(
         production, &(struct production_maker){
-                        .group = group, .worker = worker, .session = session, .leased_ms = NOW_MS});
+                        .group = group, .worker = worker, .session = session, .leased_ms = now_ms});
+}
+
+static void make(struct production *production, uint32_t worker, uint64_t session, uint64_t group)
+{
+    make_at(production, worker, session, group, NOW_MS);
 }
 
 /* Returns the numbers of the groups that the worker makes, added up, and counts them. */
@@ -98,6 +104,21 @@ static void after_a_while_nobody_is_known(void **state)
     assert_non_null(preprocess_production_maker(fixture->production, 0, 1, NOW_MS));
 }
 
+static void who_makes_it_again_is_known_for_as_long_again(void **state)
+{
+    struct fixture *fixture = *state;
+    int64_t end_ms = NOW_MS + PRODUCTION_KNOWN_MS;
+    size_t count;
+    make(fixture->production, 5, SESSION, 1);
+    make_at(fixture->production, 5, SESSION, 1,
+            end_ms - 1); /* for another job: nobody waits longer */
+    assert_null(preprocess_production_maker(fixture->production, 0, 1, end_ms));
+    make_at(fixture->production, 5, SESSION, 1, end_ms);
+    assert_non_null(preprocess_production_maker(fixture->production, 0, 1, end_ms));
+    assert_int_equal(own(fixture->production, 5, SESSION, end_ms, &count), 1);
+    assert_int_equal(count, 1);
+}
+
 static void one_job_alone_shares_nothing(void **state)
 {
     struct fixture *fixture = *state;
@@ -116,6 +137,7 @@ int main(void)
         TEST(what_another_makes_now_is_no_longer_its_own),
         TEST(a_restarted_worker_makes_nothing_of_its_former_self),
         TEST(after_a_while_nobody_is_known),
+        TEST(who_makes_it_again_is_known_for_as_long_again),
         TEST(one_job_alone_shares_nothing),
     };
     return cmocka_run_group_tests_name("production", tests, NULL, NULL);
