@@ -22,24 +22,14 @@ except (ImportError, RuntimeError) as error:
 
 import clicks
 from clicks import DENSE, SPARSE
+from records_torch import Records, column
 
 warnings.filterwarnings("ignore", "This DataLoader will create")
 warnings.filterwarnings("ignore", "The given NumPy array is not writ")  # of a single mapped record
 
 
-class Records(data.Dataset):
-    """A sample, or all samples of a list."""
-
-    def __init__(self, records):
-        self.records = records
-
-    def __len__(self):
-        return len(self.records)
-
-    def __getitem__(self, index):
-        record = self.records[index]
-        return (torch.from_numpy(np.ascontiguousarray(record[..., DENSE]).view(np.float32)),
-                torch.from_numpy(np.ascontiguousarray(record[..., SPARSE]).view(np.int32)))
+def tensors(record):
+    return tuple(torch.from_numpy(column(record, part, kind)) for part, kind in ((DENSE, np.float32), (SPARSE, np.int32)))
 
 
 class Chosen(data.Subset):
@@ -55,9 +45,9 @@ def loader(style, records, batch, workers):
     chosen = np.arange(0, len(records), clicks.STRIDE)
     common = {"num_workers": workers, "persistent_workers": workers > 0}
     if style == "map":
-        subset = data.Subset(Records(records), chosen)
+        subset = data.Subset(Records(records, tensors), chosen)
         return data.DataLoader(subset, batch_size=batch, shuffle=True, **common)
-    subset = Chosen(Records(records), chosen)
+    subset = Chosen(Records(records, tensors), chosen)
     batches = data.BatchSampler(data.RandomSampler(subset), batch, drop_last=False)
     return data.DataLoader(subset, sampler=batches, batch_size=None, **common)
 

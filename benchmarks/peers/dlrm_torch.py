@@ -22,30 +22,19 @@ except (ImportError, RuntimeError) as error:
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "trainer"))
 from clicks import DENSE, LABEL, SPARSE, load
 from dlrm import BUCKETS, Trainer
+from records_torch import Records, column
 
 warnings.filterwarnings("ignore", "This DataLoader will create")
 
 
-class Records(data.Dataset):
-    """A sample, or all samples of a list; what the operators of the pipeline do is done here."""
-
-    def __init__(self, records):
-        self.records = records
-
-    def __len__(self):
-        return len(self.records)
-
-    def __getitem__(self, index):
-        record = self.records[index]
-        dense, sparse, label = (np.ascontiguousarray(record[..., part]) for part in (DENSE, SPARSE, LABEL))
-        return (torch.from_numpy(np.log1p(dense.view(np.float32))), torch.from_numpy(sparse.view(np.int32) % BUCKETS),
-                torch.from_numpy(label.view(np.int32))[..., 0])
-
-    __getitems__ = None
+def tensors(record):
+    """What the operators of the pipeline make of it, and its label."""
+    dense, sparse, label = column(record, DENSE, np.float32), column(record, SPARSE, np.int32), column(record, LABEL, np.int32)
+    return torch.from_numpy(np.log1p(dense)), torch.from_numpy(sparse % BUCKETS), torch.from_numpy(label)[..., 0]
 
 
 def batches_of(style, records, batch, workers):
-    dataset, common = Records(records), {"num_workers": workers}
+    dataset, common = Records(records, tensors), {"num_workers": workers}
     if style == "map":
         return data.DataLoader(dataset, batch_size=batch, shuffle=True, **common)
     sampler = data.BatchSampler(data.RandomSampler(dataset), batch, drop_last=False)
