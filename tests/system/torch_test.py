@@ -155,6 +155,17 @@ def test_steps_are_accumulated_clipped_and_grouped():
     lab.remove()
 
 
+def test_a_schedule_is_told_how_many_steps_there_are():
+    lab = PythonLab(samples=1, every=POINTS, epochs=2, pipeline=VECTORS)
+    write_points(lab, POINTS)
+    for accumulate, steps in ((1, 24), (5, 5)):
+        whole, words = stepped(lab, f"whole-{accumulate}", samples=8, schedule_by="batch", accumulate=accumulate)
+        assert f"steps: {steps}\n" in words, words
+        killed, words = stepped(lab, f"killed-{accumulate}", 8, ("dies.py", "serve_steps.py"), schedule_by="batch", accumulate=accumulate)
+        assert words.count("dies here") == 1 and distance(whole, killed) == 0, words
+    lab.remove()
+
+
 def test_mixed_precision_computes_in_it_and_deaths_change_nothing():
     lab = PythonLab(samples=1, every=POINTS, epochs=2, pipeline=VECTORS)
     write_points(lab, POINTS)
@@ -218,12 +229,87 @@ def test_rows_are_taken_out_of_ragged_tensors():
         assert part.ids.tolist() == part.labels.tolist() == [i for i in range(3) if chosen[i]], part
 
 
+SCALED = re.sub("label: .*", "label: {{offset: 20, type: f32}}", VECTORS).replace("  operators:\n", "  operators:\n    - {{op: scale_label}}\n")
+
+
+def test_labels_are_learnt_with_mean_0_and_deviation_1_and_predicted_in_their_own_units():
+    lab = PythonLab(samples=1, every=320, epochs=60, pipeline=SCALED)
+    draw = random.Random(3)
+    points = [[draw.gauss(0, 1) for _ in range(3)] for _ in range(320)]
+    labels = [5000 + 100 * x[0] - 50 * x[2] for x in points]
+    (lab.folder / "stream/points.bin").write_bytes(b"".join(
+        struct.pack("<q3fff", 1_000_000_000 + i, *x, y, 0) for i, (x, y) in enumerate(zip(points, labels))))
+    (lab.programs / "scaled.py").write_text(
+        "import torch, weir.torch\nfrom torch import nn\n"
+        "def loss(outputs, labels):\n    assert labels.dtype == outputs.dtype and labels.abs().max() < 5\n    return (outputs - labels).square()\n"
+        "weir.torch.serve(model=lambda task: nn.Sequential(nn.Linear(3, 1), nn.Flatten(0)), loss=loss,\n"
+        "    optimizer=lambda parameters: torch.optim.SGD(parameters, lr=0.1))\n")
+    system = lab.script("scaled.py", modes=ALL)
+    Run(lab.pipeline, lab.data_dir, system).finish()
+    with served(lab, "--system", system):
+        said_of = json.loads(lab.weir("predict", "--limit", "320", "--json"))["predictions"]
+    off = [abs(one["values"][0] - labels[one["id"] & 0xFFFF]) for one in said_of]
+    assert len(off) == 320 and max(off) < 20, max(off)
+    lab.remove()
+
+
+TAKEN = {  # each is the same network
+    "a tensor": ("x", "x", {"inputs": "lambda batch: batch.tensors['dense']"}),
+    "a tuple": ("x, y", "x", {"inputs": "lambda batch: (batch.tensors['dense'], batch.ids)"}),
+    "a dict": ("named", "named", {"inputs": "lambda batch: {'named': batch.tensors['dense']}"}),
+    "a tuple of outputs": ("x", "x", {"returns": "made, x", "loss": "lambda outputs, labels: (outputs[0] - labels).abs() + 0 * outputs[1][:, :2]",
+                                      "predictions": "lambda task, outputs: outputs[0]"}),
+    "a dict of outputs": ("x", "x", {"returns": "{'made': made}", "loss": "lambda outputs, labels: (outputs['made'] - labels).abs()",
+                                     "predictions": "lambda task, outputs: outputs['made']"}),
+}
+
+
+def test_a_model_takes_and_returns_what_it_likes():
+    lab = PythonLab(samples=1, every=32, epochs=2, pipeline=VECTORS)
+    write_small_points(lab, 32)
+    found = {}
+    for number, (name, (takes, x, options)) in enumerate(TAKEN.items()):
+        options = {"loss": "nn.L1Loss(reduction='none')", **options}
+        returns = options.pop("returns", "made")
+        (lab.programs / f"taken{number}.py").write_text(
+            "import torch, weir.torch\nfrom torch import nn\nclass Net(nn.Module):\n"
+            "    def __init__(self):\n        super().__init__()\n        self.layer = nn.Linear(3, 2)\n"
+            f"    def forward(self, {takes}):\n        made = self.layer({x})\n        return {returns}\n"
+            "weir.torch.serve(model=lambda task: Net(), optimizer=lambda p: torch.optim.SGD(p, lr=0.1), autocast=torch.bfloat16, "
+            + ", ".join(f"{key}={value}" for key, value in options.items()) + ")\n")
+        system = lab.script(f"taken{number}.py", modes="modes: [train, predict]")
+        run = Run(lab.pipeline, lab.folder / f"taken-{number}", system).finish()
+        lab.data_dir = run.data_dir
+        with served(lab, "--system", system):
+            found[name] = [one["values"] for one in json.loads(lab.weir("predict", "--limit", "5", "--json"))["predictions"]]
+    assert len({str(values) for values in found.values()}) == 1 and len(found["a dict"]) == 5, found
+    lab.remove()
+
+
+def test_what_is_drawn_goes_on_where_it_was():
+    sys.path.insert(0, str(PACKAGE.parent))
+    import weir.torch
+
+    def drawn():
+        return random.random(), float(np.random.rand()), float(torch.rand(1))
+
+    weir.torch.seed(2**64 - 1)
+    first = drawn()
+    states = weir.torch.random_states()
+    second = drawn()
+    weir.torch.seed(2**64 - 1)
+    assert drawn() == first and drawn() == second != first
+    weir.torch.set_random_states(states)
+    assert drawn() == second
+
+
 REFUSED = {
     "loss=lambda outputs, labels: (outputs - labels).abs().mean()": r"loss: expected one of each of 16 samples, found \(\): use reduction='none'",
     "loss=lambda outputs, labels: (outputs[:, :1] - labels[:, 0])": None,  # labels are vectors: what it makes of them is its affair
     "loss=lambda outputs, labels: nn.CrossEntropyLoss()(outputs, labels.long()[:, 0] % 2, 3, 4)": "the loss, given float32 .16, 2., float32 .16, 2.: TypeError",
     "inputs=lambda batch: batch.tensors['numbers']": r"inputs\(\), given dense float32 \(16, 3\): KeyError: 'numbers'",
     "model=lambda task: nn.Linear(5, 2)": r"the model, given float32 \(16, 3\): RuntimeError: mat1 and mat2 shapes cannot be multiplied",
+    "loss=lambda outputs, labels: (outputs - labels) * float('nan')": r"loss: found nan, expected a number: batch 0, epoch 0, float32 .16, 2.: a smaller",
     "accumulate=0": "serve: expected accumulate from 1",
 }
 

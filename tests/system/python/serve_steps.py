@@ -21,6 +21,14 @@ class Net(nn.Module):
         return self.last(self.drop(torch.relu(hidden)))
 
 
+def schedule(optimizer, steps):
+    """By batch it ends with the last step, and refuses one more."""
+    if "schedule_by" not in options:
+        return torch.optim.lr_scheduler.StepLR(optimizer, 1, gamma=0.5)
+    print("steps:", steps, flush=True)
+    return torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, steps)
+
+
 def loss(outputs, labels):
     assert outputs.dtype == torch.float32
     return (outputs - labels / 1000).abs() if options.get("loss") != "mean" else (outputs - labels).abs().mean()
@@ -31,8 +39,8 @@ weir.torch.serve(
     loss=loss,
     parameters=lambda model: [{"params": model.first.parameters(), "lr": options.get("lr_first", 0.1)}, {"params": model.last.parameters()}],
     optimizer=lambda groups: torch.optim.SGD(groups, lr=0.1),
-    schedule=lambda optimizer: torch.optim.lr_scheduler.StepLR(optimizer, 1, gamma=0.5),
-    schedule_by="epoch",
+    schedule=schedule,
+    schedule_by=options.get("schedule_by", "epoch"),
     accumulate=options.get("accumulate", 1),
     clip=options.get("clip"),
     autocast=autocast,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import random
+import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple
@@ -15,12 +17,14 @@ from torch.utils.data import IterableDataset, get_worker_info
 
 import weir
 from weir import choice
+from weir.session import Info
 from weir.torch_cuda import mover
 from weir.torch_ranks import Ranks
 from weir.torch_steps import Steps
 from weir.torch_validation import Validation
 
 LABELS_CLASS = 3  # of weir/client.h
+NO_SCALE = (0.0, 1.0)  # mean and deviation of labels without the operator scale_label
 
 
 class Batch(NamedTuple):
@@ -173,6 +177,36 @@ def save(content: Any, path: str) -> None:
     os.replace(f"{path}.new", path)
 
 
+def seed(number: int) -> None:
+    """Seed what programs draw from: random, NumPy where it is in use, and PyTorch."""
+    random.seed(number)
+    torch.manual_seed(number & (2**63 - 1))
+    if (numpy := sys.modules.get("numpy")) is not None:
+        numpy.random.seed(number & (2**32 - 1))
+
+
+def random_states() -> dict[str, Any]:
+    """Return the states of what seed() seeds, to be saved with the weights."""
+    states: dict[str, Any] = {"python": json.dumps(random.getstate()), "torch": torch.get_rng_state()}
+    if (numpy := sys.modules.get("numpy")) is not None:
+        kind, words, *rest = numpy.random.get_state()
+        states["numpy"] = json.dumps([kind, words.tolist(), *rest])
+    if torch.cuda.is_available():
+        states["cuda"] = torch.cuda.get_rng_state_all()
+    return states
+
+
+def set_random_states(states: dict[str, Any]) -> None:
+    """Go on drawing where random_states() was called."""
+    version, numbers, gauss = json.loads(states["python"])
+    random.setstate((version, tuple(numbers), gauss))
+    torch.set_rng_state(states["torch"].cpu())
+    if "numpy" in states and (numpy := sys.modules.get("numpy")) is not None:
+        numpy.random.set_state(json.loads(states["numpy"]))
+    if "cuda" in states and torch.cuda.is_available():
+        torch.cuda.set_rng_state_all([state.cpu() for state in states["cuda"]])
+
+
 # ---- serve ----
 
 
@@ -209,34 +243,45 @@ class _Served:
         self.embed = options["embed"]
         self.save_every_s: float = options["save_every"]
         self.autocast: torch.dtype | None = options["autocast"]
-        _seed(task.seed)
+        seed(task.seed)
         self.ranks = Ranks(task, self.device)
         self.model = _made(options["model"], torch.nn.Module, task).to(self.device)
         steps = task.learns and options["optimizer"] is not None
         self.steps = Steps(self.model, options, self.device, self.ranks.count) if steps else None
         self.shared = self.ranks.shared(self.model) if steps else self.model
         if self.ranks.rank > 0:
-            _seed(task.seed + self.ranks.rank)  # equal weights, but chance of its own
+            seed(task.seed + self.ranks.rank)  # equal weights, but chance of its own
         self.validation = Validation(options["validation"], task.seed, options["stop_after"])
         if self.validation.share > 0 and task.reports:
             raise weir.Unsupported("training.report_losses: expected no validation=, whose samples have no loss of a step")
         self.state: bytes | None = None
+        self.scale = NO_SCALE
         self.samples, self.total, self.epoch = 0, 0.0, 0  # of the epoch: for its mean loss
         self.saved = time.monotonic()
 
-    def restore(self) -> None:
-        """Take what an earlier life saved, or the model to start from."""
+    def load(self) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        """Return what an earlier life of this rank saved, and rank 0's, which has the weights; None: there was none."""
         name = self._newest_checkpoint()
-        if name is not None:
-            saved = torch.load(name, map_location=self.device)
-            is_first = self.ranks.rank == 0
-            common = saved if is_first else torch.load(f"checkpoint-0-{_step_of(name)}", map_location=self.device)
-            for part_name, part in self._parts().items():
-                part.load_state_dict(common[part_name])
-            self.validation.load_state_dict(saved["validation"])
-            _set_random(saved["random"])
-            self.state = bytes.fromhex(saved["weir"])
-            self.samples, self.total, self.epoch = saved["loss"]
+        if name is None:
+            return None
+        mine = torch.load(name, map_location=self.device)
+        self.state = bytes.fromhex(mine["weir"])
+        if self.ranks.rank == 0:
+            return mine, mine
+        return mine, torch.load(f"checkpoint-0-{_step_of(name)}", map_location=self.device)
+
+    def begin(self, info: Info, saved: tuple[dict[str, Any], dict[str, Any]] | None) -> None:
+        """Go on from what was saved, or else from the model to start from."""
+        self.scale = (info.label_mean, info.label_deviation)
+        if self.steps is not None:
+            self.steps.schedule_for(info.epochs, info.batches_per_epoch)
+        if saved is not None:
+            mine, common = saved
+            for name, part in self._parts().items():
+                part.load_state_dict(common[name])
+            self.validation.load_state_dict(mine["validation"])
+            self.samples, self.total, self.epoch = mine["loss"]
+            set_random_states(mine["random"])
         elif self.task.start_from is not None:
             self.model.load_state_dict(torch.load(self.task.start_from, map_location=self.device))
 
@@ -262,7 +307,7 @@ class _Served:
         self.state = session.state()
         parts = self._parts() if self.ranks.rank == 0 else {}
         content = {name: part.state_dict() for name, part in parts.items()}
-        content.update(validation=self.validation.state_dict(), random=_random(), weir=self.state.hex())
+        content.update(validation=self.validation.state_dict(), random=random_states(), weir=self.state.hex())
         content.update(loss=(self.samples, self.total, self.epoch))
         if self.ranks.count == 1:
             save(content, "checkpoint")
@@ -279,26 +324,33 @@ class _Served:
             if old != name:
                 os.remove(old)
 
-    def forward(self, batch: Batch) -> torch.Tensor:
+    def forward(self, batch: Batch) -> Any:
+        """Return what the model returns: a tensor, or several."""
         model = self.shared if self.model.training else self.model
-        with _complaints_of("inputs()", **batch.tensors):
+        with _complaints_of("inputs()", batch.tensors):
             inputs = self.inputs(batch)
-        with _complaints_of("the model", *inputs):
+        with _complaints_of("the model", inputs):
             if self.autocast is None:
-                return model(*inputs)
+                return _called(model, inputs)
             with torch.autocast(self.device.type, self.autocast):
-                outputs = model(*inputs)
-            return outputs.float()
+                outputs = _called(model, inputs)
+            return _floats(outputs)
 
-    def losses(self, outputs: torch.Tensor, batch: Batch) -> torch.Tensor:
-        with _complaints_of("the loss", outputs, batch.labels):
-            found = self.loss(outputs, batch.labels)
+    def scaled(self, labels: torch.Tensor | None) -> torch.Tensor | None:
+        """Return the labels that the model learns: with the operator scale_label those of mean 0 and deviation 1."""
+        mean, deviation = self.scale
+        return labels if labels is None or self.scale == NO_SCALE else (labels - mean) / deviation
+
+    def losses(self, outputs: Any, batch: Batch) -> torch.Tensor:
+        labels = self.scaled(batch.labels)
+        with _complaints_of("the loss", (outputs, labels)):
+            found = self.loss(outputs, labels)
         samples = len(batch.ids)
         if found.shape[:1] != (samples,):
             raise weir.Invalid(f"loss: expected one of each of {samples} samples, found {_shape(found)}: use reduction='none'")
-        if found.shape == (samples, samples) and samples > 1 and batch.labels is not None and batch.labels.dim() == 1:
-            raise weir.Invalid(f"loss: found {_shape(found)}, every output with every label: outputs are {_shape(outputs)}, "
-                               f"labels {_shape(batch.labels)}: make the shapes equal, with squeeze(1)")  # fmt: skip
+        if found.shape == (samples, samples) and samples > 1 and labels is not None and labels.dim() == 1:
+            raise weir.Invalid(f"loss: found {_shape(found)}, every output with every label: given {_described((outputs, labels))}: "
+                               "make the shapes equal, with squeeze(1)")  # fmt: skip
         return found if found.dim() == 1 else found.flatten(1).mean(1)
 
     def learn(self, session: weir.Session, raw: weir.Batch, batch: Batch) -> tuple[bool, bool]:
@@ -330,10 +382,13 @@ class _Served:
             return nothing
         outputs = self.forward(batch)
         # An empty slice has no labels, and joins all the same.
-        losses = self.losses(outputs, batch) if len(batch.ids) > 0 else outputs.flatten()
+        losses = self.losses(outputs, batch) if len(batch.ids) > 0 else torch.cat([one.flatten() for one in _tensors(outputs)])
         if self.task.reports and len(batch.ids) > 0:
             session.output(raw, "scores", _array(_scores(losses, outputs)))
         total = float(losses.detach().sum())
+        if not math.isfinite(total):
+            raise weir.Invalid(f"loss: found {total}, expected a number: batch {batch.number}, epoch {batch.epoch}, {_described(outputs)}: "
+                               "a smaller learning rate, clip=, or a look at what comes in (standardize)")  # fmt: skip
         weights = batch.weights
         if self.task.batch_then_sample is not None and len(batch.ids) > 0:
             chosen, factors = self.choose(batch, losses, outputs)
@@ -342,11 +397,11 @@ class _Served:
             self.steps.add(losses, weights)
         return float(weights.sum()), len(batch.ids), total
 
-    def choose(self, batch: Batch, losses: torch.Tensor, outputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def choose(self, batch: Batch, losses: torch.Tensor, outputs: Any) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the samples of the batch that the step learns from, and the factors of their weights."""
         wanted: dict[str, Any] = self.task.batch_then_sample or {}
         if wanted["score"] == "uncertainty":
-            rows = self.predictions(self.task, outputs.detach()).reshape(len(outputs), -1)
+            rows = self.predicted(outputs).reshape(len(batch.ids), -1)
             scores = [choice.doubt(wanted, row) for row in rows.tolist()]
         elif wanted["score"] == "grad_norm":
             scores = _by_outputs(losses, outputs).norm(dim=1).tolist()
@@ -401,7 +456,14 @@ class _Served:
 
     def predict(self, batch: Batch) -> torch.Tensor:
         with torch.no_grad():
-            return self.predictions(self.task, self.forward(batch))
+            outputs = self.forward(batch)
+        mean, deviation = self.scale
+        return self.predicted(outputs) * deviation + mean
+
+    def predicted(self, outputs: Any) -> torch.Tensor:
+        """Return what predictions() makes of outputs; labels that are scaled stay so."""
+        with torch.no_grad(), _complaints_of("predictions()", outputs):
+            return self.predictions(self.task, outputs)
 
     def score(self, batch: Batch) -> torch.Tensor:
         outputs = self.forward(batch)
@@ -415,7 +477,7 @@ class _Served:
         if self.embed is None:
             raise weir.Unsupported("mode embed: give serve(embed=…), or do not declare the mode")
         with torch.no_grad():
-            return self.embed(self.model, *self.inputs(batch)).reshape(len(batch.ids), -1)
+            return _called(self.embed, self.inputs(batch), self.model).reshape(len(batch.ids), -1)
 
     def run(self, session: weir.Session) -> bool:
         """Return True when it is finished, False when it is paused."""
@@ -458,17 +520,17 @@ class _Served:
 
 def serve(
     model: Any,
-    loss: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
+    loss: Callable[[Any, Any], torch.Tensor],
     optimizer: Any = None,
     *,
     parameters: Callable[[Any], Any] | None = None,
-    schedule: Callable[[torch.optim.Optimizer], Any] | None = None,
+    schedule: Callable[..., Any] | None = None,
     schedule_by: Literal["batch", "epoch"] = "batch",
     accumulate: int = 1,
     clip: float | None = None,
     autocast: torch.dtype | None = None,
-    inputs: Callable[[Batch], tuple[torch.Tensor, ...]] | None = None,
-    predictions: Callable[[weir.Task, torch.Tensor], torch.Tensor] | None = None,
+    inputs: Callable[[Batch], Any] | None = None,
+    predictions: Callable[[weir.Task, Any], torch.Tensor] | None = None,
     embed: Callable[..., torch.Tensor] | None = None,
     device: torch.device | str = "auto",
     validation: float = 0.0,
@@ -482,8 +544,8 @@ def serve(
     `model` is a function of the task, called after the seed is set, so that a life that begins again begins with the
     same weights; a module works too where the program seeds, for one run: it is not new for the next. `loss(outputs, labels)` returns a loss for each sample
     (reduction="none"). `optimizer` is a function of the parameters, or of the groups that `parameters` makes of the
-    model. `schedule` is a function of the optimizer; it steps with the optimizer, or with each epoch, and one that waits
-    for a plateau is told the mean loss of the epoch.
+    model. `schedule` is a function of the optimizer, or of the optimizer and the number of steps of the run; it steps with the
+    optimizer, or with each epoch, and one that waits for a plateau is told the mean loss of the epoch.
 
     One step takes the gradients of `accumulate` batches, by the mean over all their samples, and cuts their norm to
     `clip`. `autocast` is the type that the model computes in, torch.bfloat16 for example: outputs and losses stay
@@ -494,9 +556,10 @@ def serve(
     are the model. After `stop_after` epochs without a better one the rest is passed over.
 
     `device` "auto" is the first GPU that the run was given, else the CPU. `inputs` makes of a batch
-    what the model is called with: by default its tensors. `predictions`
+    what the model is called with, a tensor, several in order, or a dict of them by name: by default its tensors. `predictions`
     makes of outputs what is evaluated; `embed(model, *inputs)` where a sample lies. The gradient of a sample is that
-    of its loss by the outputs.
+    of its loss by the outputs. With the operator scale_label the loss is given labels of mean 0 and deviation 1, and
+    predictions are in the units of the labels again.
 
     Several ranks (training.ranks) train one model: DistributedDataParallel over nccl on GPUs, over gloo elsewhere. A
     step is by the mean over the samples of all ranks, as one process would take it.
@@ -518,8 +581,10 @@ def serve(
 def _serve(task: weir.Task, options: dict[str, Any]) -> bool:
     """Return True when the run is finished."""
     served = _Served(task, options)
-    served.restore()
+    saved = served.load()
     with weir.Session(served.state, task=task, accumulate=True) as session:
+        served.begin(session.info, saved)
+        del saved
         return served.run(session)
 
 
@@ -541,30 +606,58 @@ def _shape(tensor: torch.Tensor) -> str:
 
 
 @contextlib.contextmanager
-def _complaints_of(what: str, /, *given: Any, **named: Any) -> Iterator[None]:
+def _complaints_of(what: str, given: Any) -> Iterator[None]:
     """Name the types and shapes that were given with what goes wrong: most programs that fail at first fail there."""
     try:
         yield
     except Exception as error:
-        tensors = [_described(thing) for thing in given] + [f"{name} {_described(thing)}" for name, thing in named.items()]
-        raise weir.Invalid(f"{what}, given {', '.join(tensors)}: {type(error).__name__}: {error}") from error
+        raise weir.Invalid(f"{what}, given {_described(given)}: {type(error).__name__}: {error}") from error
 
 
 def _described(thing: Any) -> str:
-    return f"{str(thing.dtype).removeprefix('torch.')} {_shape(thing)}" if isinstance(thing, torch.Tensor) else str(thing)
+    if isinstance(thing, torch.Tensor):
+        return f"{str(thing.dtype).removeprefix('torch.')} {_shape(thing)}"
+    if isinstance(thing, dict):
+        return ", ".join(f"{name} {_described(part)}" for name, part in thing.items())
+    return ", ".join(map(_described, thing)) if isinstance(thing, (tuple, list)) else str(thing)
+
+
+def _called(function: Callable[..., Any], inputs: Any, *first: Any) -> Any:
+    """Call it with one tensor, with several in order, or with a dict of them by name."""
+    if isinstance(inputs, dict):
+        return function(*first, **inputs)
+    return function(*first, *(inputs if isinstance(inputs, (tuple, list)) else (inputs,)))
+
+
+def _tensors(outputs: Any) -> list[torch.Tensor]:
+    """Return all tensors that a model returned."""
+    if isinstance(outputs, torch.Tensor):
+        return [outputs]
+    parts = outputs.values() if isinstance(outputs, dict) else outputs
+    return [tensor for part in parts for tensor in _tensors(part)]
+
+
+def _floats(outputs: Any) -> Any:
+    """Return what a model returned, in float32."""
+    if isinstance(outputs, torch.Tensor):
+        return outputs.float()
+    if isinstance(outputs, dict):
+        return {name: _floats(part) for name, part in outputs.items()}
+    return tuple(map(_floats, outputs))
 
 
 def _made(thing: Any, kind: type, *arguments: Any) -> Any:
     return thing if isinstance(thing, kind) else thing(*arguments)
 
 
-def _by_outputs(losses: torch.Tensor, outputs: torch.Tensor) -> torch.Tensor:
+def _by_outputs(losses: torch.Tensor, outputs: Any) -> torch.Tensor:
     """Return the gradient of each sample's loss by its outputs."""
-    (gradient,) = torch.autograd.grad(losses.sum(), outputs, retain_graph=True)
-    return gradient.reshape(len(outputs), -1)
+    tensors = [tensor for tensor in _tensors(outputs) if tensor.requires_grad]
+    gradients = torch.autograd.grad(losses.sum(), tensors, retain_graph=True)
+    return torch.cat([gradient.reshape(len(losses), -1) for gradient in gradients], 1)
 
 
-def _scores(losses: torch.Tensor, outputs: torch.Tensor) -> torch.Tensor:
+def _scores(losses: torch.Tensor, outputs: Any) -> torch.Tensor:
     return torch.stack([losses.detach(), _by_outputs(losses, outputs).norm(dim=1)], 1)
 
 
@@ -572,21 +665,3 @@ def _array(tensor: torch.Tensor) -> Any:
     return tensor.detach().to("cpu", torch.float32).contiguous().numpy()
 
 
-def _seed(seed: int) -> None:
-    random.seed(seed)
-    torch.manual_seed(seed & (2**63 - 1))
-
-
-def _random() -> dict[str, Any]:
-    states = {"python": json.dumps(random.getstate()), "torch": torch.get_rng_state()}
-    if torch.cuda.is_available():
-        states["cuda"] = torch.cuda.get_rng_state_all()
-    return states
-
-
-def _set_random(states: dict[str, Any]) -> None:
-    version, numbers, gauss = json.loads(states["python"])
-    random.setstate((version, tuple(numbers), gauss))
-    torch.set_rng_state(states["torch"].cpu())
-    if "cuda" in states and torch.cuda.is_available():
-        torch.cuda.set_rng_state_all([state.cpu() for state in states["cuda"]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import torch
@@ -16,12 +17,20 @@ class Steps:
         groups = options["parameters"](model) if options["parameters"] is not None else model.parameters()
         made = options["optimizer"]
         self.optimizer = made if isinstance(made, torch.optim.Optimizer) else made(groups)
-        self.schedule = options["schedule"](self.optimizer) if options["schedule"] is not None else None
+        self._make_schedule, self.schedule = options["schedule"], None
         self.is_by_epoch = options["schedule_by"] == "epoch"
         self.clip, self.accumulate = options["clip"], options["accumulate"]
         is_half = options["autocast"] is torch.float16 and device.type == "cuda"
         self.scaler = torch.cuda.amp.GradScaler() if is_half else None
         self.waiting, self.weight = 0, 0.0  # batches and their weights that no step has taken
+
+    def schedule_for(self, epochs: int, batches_per_epoch: int) -> None:
+        """Make the schedule, which may want to know how many steps there are."""
+        if self._make_schedule is None:
+            return
+        steps = epochs if self.is_by_epoch else -(-epochs * batches_per_epoch // self.accumulate)
+        wanted = [one for one in inspect.signature(self._make_schedule).parameters.values() if one.default is one.empty]
+        self.schedule = self._make_schedule(self.optimizer, *([steps] if len(wanted) > 1 else []))
 
     def parts(self) -> dict[str, Any]:
         parts = {"optimizer": self.optimizer, "schedule": self.schedule, "scaler": self.scaler}
