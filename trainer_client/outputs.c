@@ -5,6 +5,7 @@
 #include "trainer_client/client_state.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -178,6 +179,32 @@ static enum weir_status check_complete(const struct weir_client *client, uint64_
                      (unsigned long long)client->outputs, (unsigned long long)delivered);
 }
 
+static uint64_t count_without_numbers(const struct collector *collector)
+{
+    uint64_t count = 0;
+
+    for (size_t row = 0; row < collector->count; row++) {
+        const float *values = collector->values + row * collector->width;
+        size_t at = 0;
+
+        while (at < collector->width && isfinite(values[at]))
+            at++;
+        count += at < collector->width;
+    }
+    return count;
+}
+
+/* Features may have gaps; of a model's numbers each one that is none spoils what is computed of them. */
+static void warn_without_numbers(const struct weir_client *client)
+{
+    bool are_features = strcmp(client->task->mode, "features") == 0;
+    uint64_t count = are_features ? 0 : count_without_numbers(&client->collector);
+
+    if (count > 0)
+        weir_log(WEIR_LOG_WARN, "outputs are nan or infinite", "mode=%s samples=%llu of=%zu",
+                 client->task->mode, (unsigned long long)count, client->collector.count);
+}
+
 enum weir_status trainer_client_write_outputs(struct weir_client *client, uint64_t delivered,
                                               const char **ret_name, struct weir_error *err)
 {
@@ -191,6 +218,7 @@ enum weir_status trainer_client_write_outputs(struct weir_client *client, uint64
     *ret_name = collector->width > 0 ? "outputs" : "";
     if (status != WEIR_OK || collector->width == 0)
         return status;
+    warn_without_numbers(client);
     WEIR_AUTO_FREE char *path = path_of(client, *ret_name);
     return trainer_collector_write(collector, path, err);
 }

@@ -212,7 +212,7 @@ static void evaluation(const json_t *event, struct weir_buf *out)
     if (json_is_number(value))
         weir_buf_printf(out, "%.4f", json_number_value(value));
     else
-        weir_buf_append_text(out, "undefined (one class only)");
+        weir_buf_append_text(out, "undefined (one class only, or predictions are nan)");
     weir_buf_printf(out, " over %lld samples", number_of(event, "samples"));
     put_unread(event, number_of(event, "samples"), out);
 }

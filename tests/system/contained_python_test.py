@@ -81,6 +81,11 @@ def test_one_that_leaves_early_is_quoted():
     fails_with("exit code 0, and its run was not done; it said: enough", TRAINS.format("print('enough'); sys.exit()"), mended=GOOD)
 
 
+def test_one_that_passes_a_batch_over_is_not_done():
+    passes = "for batch in session:\n    if session.task.learns and batch.number == 3:\n        break\nopen('model', 'w').close()\nsession.finish('model')\n"
+    fails_with("weir.Invalid: final commit: 7 of 10 batches are not consumed", passes, mended=GOOD)
+
+
 def test_one_that_says_it_is_done_before_it_is():
     fails_with("weir.Invalid: final commit: 10 of 10 batches are not consumed", TRAINS.format("open('model', 'w').close(); session.finish('model')"))
 
@@ -88,6 +93,16 @@ def test_one_that_says_it_is_done_before_it_is():
 def test_numbers_that_are_none_are_refused():
     fails_with("weir.Invalid: .*nan", TRAINS.format("session.metric('loss', float('nan'))"))
     fails_with("finish: the loss is nan, expected a number", TRAINS.format("pass").replace("('model')\n", "('model', float('nan'))\n"))
+
+
+def test_predictions_that_are_no_numbers_are_counted():
+    lab, _, run = run_with(EVALUATES.format("session.output(batch, 'predictions', [[float('nan' if i < 2 else 'inf' if i < 3 else '0.5')] for i in range(len(batch))])"))
+    run.finish()
+    found = {event["value"] for event in run.of("evaluation") if event["metric"] == "roc_auc"}
+    assert found == {"undefined"}, run.of("evaluation")
+    said_so = re.search(r'outputs are nan or infinite" mode=evaluate samples=(\d+) of=(\d+)', lab.weir("logs", "lab", "--output"))
+    assert said_so is not None and 3 <= int(said_so[1]) < int(said_so[2]), said(run)
+    lab.remove()
 
 
 def test_outputs_of_the_wrong_shape_are_refused():
