@@ -6,6 +6,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "orchestrator/processes/spawn.h"
+#include "orchestrator/processes/strays.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -273,10 +274,12 @@ static void on_ended(struct child *child, int wait_status)
 static void end_its_own(const struct child *child)
 {
     siginfo_t found = {.si_pid = 0};
-    if (child->spec.stage == ORCHESTRATOR_STAGE_LAUNCHED && child->pid > 0 &&
-        waitid(P_PID, (id_t)child->pid, &found, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-        found.si_pid == child->pid)
-        (void)kill(-child->pid, SIGKILL);
+    if (child->spec.stage != ORCHESTRATOR_STAGE_LAUNCHED || child->pid <= 0 ||
+        waitid(P_PID, (id_t)child->pid, &found, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+        found.si_pid != child->pid)
+        return;
+    (void)kill(-child->pid, SIGKILL);
+    orchestrator_strays_end(child->env);
 }
 
 /* Looks at our children only: other code may have its own. */

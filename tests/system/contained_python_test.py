@@ -1,9 +1,11 @@
 """Programs in Python that misbehave as trainers: each is ended or refused in words that say what it did; nothing else is harmed, and the
 same pipeline goes on when the program is mended."""
 
+import contextlib
 import json
 import re
 import sys
+from pathlib import Path
 
 from python_test import OURS, PythonLab, said
 from weirlab import DEADLINE_S, Run, await_force, await_that, logs, run_tests, serve
@@ -84,6 +86,45 @@ def test_one_that_leaves_early_is_quoted():
 def test_one_that_passes_a_batch_over_is_not_done():
     passes = "for batch in session:\n    if session.task.learns and batch.number == 3:\n        break\nopen('model', 'w').close()\nsession.finish('model')\n"
     fails_with("weir.Invalid: final commit: 7 of 10 batches are not consumed", passes, mended=GOOD)
+
+
+def running(program):
+    """True while a process runs this file."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if str(program).encode() in path.read_bytes().split(b"\0"):
+                return True
+    return False
+
+
+FORKS = """\
+for batch in session:
+    if batch.number == 0:
+        child = os.fork()
+        if child == 0:
+            try:
+                next(session)
+            except weir.Unsupported as error:
+                print("in the child:", error, flush=True)
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+        if os.fork() == 0:
+            os.setsid()
+            time.sleep(3600)  # stays behind
+    if not session.task.learns:
+        session.output(batch, 'predictions', [[0.5]] * len(batch))
+model = 'model' if session.task.learns else None
+open('model', 'w').close()
+session.finish(model)
+"""
+
+
+def test_one_that_forks_goes_on_alone():
+    lab, _, run = run_with(FORKS)
+    run.finish()
+    assert "in the child: " in said(run) and "a forked child cannot use it" in said(run), said(run)
+    await_that(lambda: not running(lab.programs / "bad.py"), lambda: "children stay behind")
+    lab.remove()
 
 
 def test_one_that_says_it_is_done_before_it_is():
