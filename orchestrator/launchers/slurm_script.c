@@ -86,6 +86,7 @@ static const char GANG[] =
     "fi\n";
 
 static const char NODE[] = "host=$(hostname -I | cut -d ' ' -f 1)\n"
+                           "host=${host:-127.0.0.1} # a machine without a network\n"
                            "key=$folder/key\n"
                            "scratch=${TMPDIR:-/tmp}/weir-$SLURM_JOB_ID-$index\n"
                            "case $index in\n";

@@ -285,10 +285,18 @@ def test_two_ranks_are_one_job_on_two_nodes_and_the_model_is_that_of_one_machine
     lab.remove()
 
 
+# What differs where all nodes have one address.
+ON_ONE_ADDRESS = ("test_workers_run_on_two_nodes_and_a_node_that_dies_costs_nothing",
+                  "test_two_ranks_are_one_job_on_two_nodes_and_the_model_is_that_of_one_machine")
+
+
 def main():
     slurmlab.skip_without()
-    with slurmlab.slurm() as cluster:
-        run_tests(globals(), cluster, wanted=sys.argv[1:])
+    one_address, wanted = sys.argv[1:2] == ["--one-address"], sys.argv[1:]
+    if one_address:
+        wanted = sys.argv[2:] or ON_ONE_ADDRESS
+    with slurmlab.slurm(one_address=one_address) as cluster:
+        run_tests(globals(), cluster, wanted=wanted)
 
 
 main()

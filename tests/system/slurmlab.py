@@ -3,7 +3,7 @@ without a trace. As root each node is a network namespace with an address of its
 the loopback. Several may stand side by side: names of namespaces and interfaces are those of the process that made them, and
 whoever comes next removes what a killed one has left.
 
-As a program it runs a command in the presence of such a Slurm: slurmlab.py [--nodes N] COMMAND…
+As a program it runs a command in the presence of such a Slurm: slurmlab.py [--nodes N] [--one-address] COMMAND…
 """
 
 import contextlib
@@ -142,15 +142,15 @@ class Node:
 class SlurmLab:
     """`conf` is what SLURM_CONF names; `nodes` by their names n1, n2, ….
 
-    job_age: seconds that Slurm remembers a job which has ended."""
+    job_age: seconds that Slurm remembers a job which has ended. one_address: no namespaces, also where they can be made."""
 
-    def __init__(self, nodes=3, job_age=300):
+    def __init__(self, nodes=3, job_age=300, one_address=False):
         self.folder = Path(tempfile.mkdtemp(prefix="weir-slurm-"))
         os.chmod(self.folder, 0o755)
         self.conf = self.folder / "slurm.conf"
         self.daemons, self.links = [], []
         self.controller = None
-        self.networks = can_part_networks()
+        self.networks = not one_address and can_part_networks()
         try:
             self._make_nodes(nodes)
             self._write_conf(job_age)
@@ -348,6 +348,8 @@ def main(words):
     options = {}
     if words[:1] == ["--nodes"]:
         options["nodes"], words = int(words[1]), words[2:]
+    if words[:1] == ["--one-address"]:
+        options["one_address"], words = True, words[1:]
     skip_without()
     with slurm(**options) as lab:
         os.environ["WEIR_SLURM_ADDRESS"] = lab.address
