@@ -13,6 +13,7 @@
 #include "orchestrator/monitoring/measures.h"
 #include "orchestrator/pipeline/machine.h"
 #include "orchestrator/platform/platform.h"
+#include "orchestrator/processes/confined.h"
 #include "orchestrator/scratch_dir.h"
 #include "orchestrator/siblings.h"
 #include "orchestrator/values/loopback_address.h"
@@ -493,6 +494,10 @@ int main(int argc, char **argv)
     struct weir_error err;
     enum weir_log_level level = WEIR_LOG_WARN;
     int operands = 0;
+    if (argc > 1 && strcmp(argv[1], ORCHESTRATOR_CONFINED) == 0) {
+        weir_log_setup("orchestrator", level);
+        return orchestrator_confined((size_t)argc - 2, argv + 2);
+    }
     if (weir_options_read(OPTIONS, argc, argv, &command, &operands, &err) != WEIR_OK)
         return usage(err.text);
     if (command.help)

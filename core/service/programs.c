@@ -160,6 +160,18 @@ void weir_programs_hand_on(const struct weir_yaml_node *programs)
     (void)setenv(VARIABLE, weir_buf_text(&text), 1);
 }
 
+bool weir_programs_are_told(void)
+{
+    return getenv(VARIABLE) != NULL;
+}
+
+bool weir_programs_tell(const char *variable)
+{
+    size_t size = strcspn(variable, "=");
+    return (size == strlen(VARIABLE) && strncmp(variable, VARIABLE, size) == 0) ||
+           (size == strlen(WEIR_CLOSED) && strncmp(variable, WEIR_CLOSED, size) == 0);
+}
+
 static enum weir_status find_one(const struct weir_yaml_node *programs, const char *name,
                                  struct weir_allowed *ret_allowed, struct weir_error *err)
 {

@@ -51,6 +51,10 @@ enum weir_status weir_programs_find_trainer(const struct weir_yaml_node *root,
                                             struct weir_error *err) WEIR_MUST_USE;
 /* Closes directories, a list that ends with NULL, to the programs of processes that are started from now on. */
 void weir_programs_close(const char *const *directories);
+/* True when something was handed on to this process. */
+bool weir_programs_are_told(void);
+/* True of the variables ("NAME=value") by which it is: one that a launcher starts elsewhere has to find them. */
+bool weir_programs_tell(const char *variable);
 /* Rules for weir_jail_enter(), made of what was handed on, as weir_jail_prepare() makes them. */
 enum weir_status weir_programs_jail(int *ret_rules, struct weir_error *err) WEIR_MUST_USE;
 void weir_allowed_fini(struct weir_allowed *allowed);

@@ -56,6 +56,7 @@ struct launcher_group {
 struct launcher_context {
     struct weir_loop *loop;
     struct orchestrator_supervisor *supervisor;
+    const char *bin_dir;  /* of the programs of the platform, on whatever machine */
     const char *data_dir; /* a launcher's own files lie in a folder of its name */
     const void *options;  /* its own: a struct of options_size; NULL: it has none */
 };
@@ -93,6 +94,9 @@ struct launcher {
     /* Optional. Ends all that it has started, and calls `done` from the loop when that is under way; NULL: the
      * supervisor ends them. */
     void (*leave)(void *state, weir_loop_timer_fn *done, void *owner);
+    /* Optional. A folder outside of the data directory in which keys lie, as its options name it; NULL: there is none.
+     * It is closed to programs of the user, as the data directory is. */
+    const char *(*folder)(const void *options);
     /* Optional. Releases what init() took. Running processes are the supervisor's. */
     void (*fini)(void *state);
 };

@@ -483,6 +483,7 @@ static enum weir_status init(void *state, const struct launcher_context *context
                                    ? weir_strdup(slurm->options.directory)
                                    : weir_format("%s/slurm", context->data_dir);
     slurm->folders.log_dir = weir_format("%s/log", context->data_dir);
+    slurm->folders.confine = weir_format("%s/orchestrator", context->bin_dir);
     slurm->answer = weir_format("%s/answer", slurm->folders.directory);
     enum weir_status status = find_programs(slurm, err);
     if (status == WEIR_OK)
@@ -598,6 +599,12 @@ static void leave(void *state, weir_loop_timer_fn *done, void *owner)
     slurm->leave_timer = weir_loop_timer(slurm->context.loop, LEAVE_MS, 0, finish_leaving, slurm);
 }
 
+static const char *folder(const void *options)
+{
+    const struct slurm_options *slurm = options;
+    return slurm->directory;
+}
+
 static void fini(void *state)
 {
     struct slurm *slurm = state;
@@ -610,6 +617,7 @@ static void fini(void *state)
     free(slurm->submitting);
     free(slurm->programs);
     free(slurm->answer);
+    free(slurm->folders.confine);
     free(slurm->folders.log_dir);
     free(slurm->folders.directory);
 }
@@ -627,8 +635,9 @@ static const struct cfg_key OPTIONS[] = {
                      "time limit of a job, after which its processes are replaced (default: that "
                      "of the partition)"),
     CFG_TEXT(struct slurm_options, directory,
-             .doc = "folder of scripts and records of jobs, which all nodes see (default: slurm in "
-                    "the data directory)"),
+             .doc =
+                 "folder of scripts, keys and records of jobs, which all nodes see, and which is "
+                 "for nothing else (default: slurm in the data directory)"),
     CFG_TEXTS(struct slurm_options, extra,
               .doc = "further options of sbatch, as they are: [\"--reservation=night\"]"),
     CFG_TEXT(struct slurm_options, trainers_partition,
@@ -653,5 +662,6 @@ const struct launcher orchestrator_launcher_slurm = {
     .list = list,
     .rename = rename_process,
     .leave = leave,
+    .folder = folder,
     .fini = fini,
 };

@@ -98,6 +98,17 @@ size_t orchestrator_launching_at(const struct launching *launching, const char *
     return at;
 }
 
+const char *orchestrator_launching_folder(const struct launching *launching)
+{
+    const char *folder = NULL;
+    for (size_t i = 0; folder == NULL && i < orchestrator_launcher_count(); i++) {
+        const struct launcher *each = orchestrator_launcher_at(i);
+        if (each->folder != NULL && launching->options[i] != NULL)
+            folder = each->folder(launching->options[i]);
+    }
+    return folder;
+}
+
 void orchestrator_launching_describe(struct weir_buf *out)
 {
     weir_buf_append_text(out, "\n## launcher\n\nA name alone: of workers and trainers.\n\n");

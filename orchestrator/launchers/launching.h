@@ -21,6 +21,8 @@ enum weir_status orchestrator_launching_read(const struct weir_yaml_node *launch
 void orchestrator_launching_fini(struct launching *launching);
 /* Place in the registry of the launcher for a class of machines (launcher_group.place). */
 size_t orchestrator_launching_at(const struct launching *launching, const char *place);
+/* The folder() of the launchers that are used; NULL: there is none. */
+const char *orchestrator_launching_folder(const struct launching *launching);
 /* Appends the reference of the sections. */
 void orchestrator_launching_describe(struct weir_buf *out);
 

@@ -4,6 +4,7 @@
 #include "core/base/file.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "core/service/programs.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -30,7 +31,7 @@ static enum weir_status write_script(const struct slurm_folders *folders,
     WEIR_AUTO_FREE char *folder = orchestrator_slurm_folder(folders, group->name);
     WEIR_AUTO_FREE char *path = file_of(folders, group->name, "script");
     WEIR_AUTO_BUF text = {0};
-    const struct slurm_script script = {group, folder, folders->log_dir};
+    const struct slurm_script script = {group, folder, folders->log_dir, folders->confine};
     orchestrator_slurm_script_write(&script, &text);
     return weir_file_write_unsynced(path, weir_buf_view(&text), err);
 }
@@ -51,6 +52,12 @@ static bool is_ours(const char *variable)
         if (strcmp(*own, variable) == 0)
             return true;
     return false;
+}
+
+/* Of a worker. */
+static bool is_told(const struct orchestrator_child *member, const char *variable)
+{
+    return member->jail == NULL && weir_programs_tell(variable);
 }
 
 static enum weir_status write_private(const char *path, struct weir_bytes text,
@@ -74,8 +81,9 @@ static enum weir_status copy_key(const struct slurm_folders *folders,
     return status;
 }
 
-/* Variables of a member that this process does not have itself, as a file that the script reads: they may hold a token,
- * and Slurm keeps neither the file nor the environment of a job. GPUs are given out by Slurm. */
+/* Variables of a member that this process does not have itself, and which programs of the user it may run, as a file
+ * that the script reads: they may hold a token, and Slurm keeps neither the file nor the environment of a job. GPUs are
+ * given out by Slurm. */
 static enum weir_status write_environment(const struct slurm_folders *folders,
                                           const struct launcher_group *group, size_t index,
                                           struct weir_error *err)
@@ -86,7 +94,8 @@ static enum weir_status write_environment(const struct slurm_folders *folders,
     WEIR_AUTO_BUF text = {0};
     for (char *const *variable = group->members[index].env; variable != NULL && *variable != NULL;
          variable++)
-        if (!is_ours(*variable) && strncmp(*variable, VISIBLE, sizeof(VISIBLE) - 1) != 0)
+        if ((!is_ours(*variable) || is_told(&group->members[index], *variable)) &&
+            strncmp(*variable, VISIBLE, sizeof(VISIBLE) - 1) != 0)
             orchestrator_slurm_script_export(*variable, &text);
     return text.size > 0 ? write_private(path, weir_buf_view(&text), err) : WEIR_OK;
 }

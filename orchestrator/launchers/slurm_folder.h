@@ -9,6 +9,7 @@
 struct slurm_folders {
     char *directory; /* they lie in */
     char *log_dir;   /* of the processes */
+    char *confine;   /* the program that locks others in; NULL: none is locked in */
 };
 
 char *orchestrator_slurm_folder(const struct slurm_folders *folders,

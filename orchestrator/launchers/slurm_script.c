@@ -1,6 +1,8 @@
 /* Shell of POSIX alone: nodes have whatever shell they have. */
 #include "orchestrator/launchers/slurm_script.h"
 
+#include "orchestrator/processes/confined.h"
+
 #include <stdio.h>
 
 enum { SIGNALLED = 128 };
@@ -45,6 +47,27 @@ void orchestrator_slurm_script_export(const char *variable, struct weir_buf *out
     weir_buf_append_text(out, "\n");
 }
 
+static void add_word(void *owner, const char *word)
+{
+    struct weir_buf *out = owner;
+    weir_buf_append_text(out, " ");
+    quote(word, out);
+}
+
+/* Words before a command that is to be locked in. */
+static void write_jail(const struct slurm_script *script, const struct weir_jail *jail,
+                       struct weir_buf *out)
+{
+    add_word(out, script->confine);
+    add_word(out, ORCHESTRATOR_CONFINED);
+    add_word(
+        out,
+        "open=" LAUNCHER_SCRATCH); /* beside the data directory, if that is in /tmp, nothing new is open */
+    if (script->group->key != NULL)
+        add_word(out, "readable=" LAUNCHER_KEY);
+    orchestrator_confined_words(jail, add_word, out);
+}
+
 static void write_member(const struct slurm_script *script, size_t index, struct weir_buf *out)
 {
     const struct orchestrator_child *member = &script->group->members[index];
@@ -58,10 +81,10 @@ static void write_member(const struct slurm_script *script, size_t index, struct
         weir_buf_append_text(out, " || exit 1");
     }
     weir_buf_append_text(out, "\n    set --");
-    for (char *const *word = member->argv; *word != NULL; word++) {
-        weir_buf_append_text(out, " ");
-        quote(*word, out);
-    }
+    if (member->jail != NULL)
+        write_jail(script, member->jail, out);
+    for (char *const *word = member->argv; *word != NULL; word++)
+        add_word(out, *word);
     weir_buf_append_text(out, "\n    ;;\n");
 }
 
@@ -85,11 +108,12 @@ static const char GANG[] =
     "    exit \"$code\"\n"
     "fi\n";
 
-static const char NODE[] = "host=$(hostname -I | cut -d ' ' -f 1)\n"
-                           "host=${host:-127.0.0.1} # a machine without a network\n"
-                           "key=$folder/key\n"
-                           "scratch=${TMPDIR:-/tmp}/weir-$SLURM_JOB_ID-$index\n"
-                           "case $index in\n";
+static const char NODE[] =
+    "host=$(hostname -I | cut -d ' ' -f 1)\n"
+    "host=${host:-127.0.0.1} # a machine without a network\n"
+    "key=$folder/key\n"
+    "scratch=$(mktemp -d \"${TMPDIR:-/tmp}/weir-$SLURM_JOB_ID-XXXXXX\") || exit 1\n"
+    "case $index in\n";
 
 static const char RUN[] =
     "esac\n"

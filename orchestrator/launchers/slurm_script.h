@@ -20,6 +20,7 @@ struct slurm_script {
     const struct launcher_group *group;
     const char *folder;  /* of the group */
     const char *log_dir; /* a member writes to NAME.log there */
+    const char *confine; /* the program that locks others in (processes/confined.h) */
 };
 
 /* Appends the script. */

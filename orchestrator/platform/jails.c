@@ -29,12 +29,12 @@ static void report(const struct orchestrator_jails *jails)
                  "because=\"that takes Landlock of Linux 6.12\"");
 }
 
-void orchestrator_jails_prepare(const struct orchestrator_datadir *datadir, bool has_tcp,
-                                struct orchestrator_jails *ret_jails)
+void orchestrator_jails_prepare(const struct orchestrator_datadir *datadir, const char *folder,
+                                bool has_tcp, struct orchestrator_jails *ret_jails)
 {
     *ret_jails = (struct orchestrator_jails){
         .closed = {datadir->path, datadir->socket_dir, datadir->cluster,
-                   datadir->cluster_socket_dir},
+                   datadir->cluster_socket_dir, folder},
         .hidden = {datadir->cluster_socket_dir, datadir->socket_dir},
     };
     ret_jails->trainers = (struct weir_jail){

@@ -8,13 +8,14 @@
 
 struct orchestrator_jails {
     struct weir_jail trainers; /* points into the lists; lacks what a run opens */
-    const char *closed[5];     /* NULL at the end included */
+    const char *closed[6];     /* NULL at the end included */
     const char *hidden[3];
 };
 
 /* Finds out what this system can do, logs what it cannot, and closes the places to programs of operators, which workers
- * start. `has_tcp`: batches go over TCP. `ret_jails` stays where it is, and borrows from `datadir`. */
-void orchestrator_jails_prepare(const struct orchestrator_datadir *datadir, bool has_tcp,
-                                struct orchestrator_jails *ret_jails);
+ * start. `has_tcp`: batches go over TCP; `folder` is closed as well (NULL: none). `ret_jails` stays where it is, and
+ * borrows from both. */
+void orchestrator_jails_prepare(const struct orchestrator_datadir *datadir, const char *folder,
+                                bool has_tcp, struct orchestrator_jails *ret_jails);
 
 #endif

@@ -494,12 +494,15 @@ static enum weir_status start_steps(struct orchestrator_platform *platform,
     enum weir_status status = orchestrator_datadir_open(&place, &platform->datadir, err);
     if (status != WEIR_OK)
         return status;
-    orchestrator_jails_prepare(platform->datadir, options->has_tcp, &platform->jails);
+    orchestrator_jails_prepare(platform->datadir,
+                               orchestrator_launching_folder(platform->placing.launching),
+                               options->has_tcp, &platform->jails);
     WEIR_AUTO_FREE char *log_dir = orchestrator_datadir_file(platform->datadir, "log");
     platform->supervisor = orchestrator_supervisor_new(platform->loop, log_dir);
     platform->placing.context = (struct launcher_context){
         .loop = platform->loop,
         .supervisor = platform->supervisor,
+        .bin_dir = platform->bin_dir,
         .data_dir = platform->datadir->path,
     };
     status = orchestrator_placing_open(&platform->placing, err);

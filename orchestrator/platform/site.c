@@ -84,7 +84,7 @@ struct orchestrator_child orchestrator_site_child(const struct orchestrator_site
     launched->jail = site->jails->trainers;
     launched->jail.open = program->open;
     launched->jail.readable = program->readable;
-    if (program->rank.port != 0)
+    if (program->rank.port != 0 || program->is_elsewhere)
         launched->jail.sockets = WEIR_JAIL_ALL_SOCKETS;
     return (struct orchestrator_child){
         .name = program->name,

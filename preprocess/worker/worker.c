@@ -138,7 +138,7 @@ static enum weir_status connect_peers(struct worker *worker,
                                       &worker->storage, err);
     if (status == WEIR_OK && options->key != NULL)
         status = open_elsewhere(worker, options, err);
-    if (options->key != NULL)
+    if (options->key != NULL && !weir_programs_are_told())
         weir_programs_hand_on(NULL); /* nobody has said what may be run here */
     if (status == WEIR_OK)
         worker->link.leaves_host = weir_rpc_leaves_host(weir_rpc_peer_endpoint(worker->storage));

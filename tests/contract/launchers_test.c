@@ -29,7 +29,11 @@ static void open_stage(struct stage *stage, const struct launcher *launcher,
     (void)snprintf(stage->platform, sizeof(stage->platform), "weir-%d.%u-", (int)getpid(),
                    stages++);
     const struct launcher_context context = {
-        .loop = stage->loop, .supervisor = stage->supervisor, .data_dir = fixture->directory};
+        .loop = stage->loop,
+        .supervisor = stage->supervisor,
+        .bin_dir = "/usr/bin",
+        .data_dir = fixture->directory,
+    };
     if (launcher->init(stage->state, &context, &err) != WEIR_OK) {
         fprintf(stderr, "%s\n", err.text);
         expect(false);

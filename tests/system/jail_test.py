@@ -24,7 +24,7 @@ def attempt(name, act):
 for name in ("secret", "receipt.key", "lock", "postgres/PG_VERSION", "log/storage.log"):
     attempt("read " + name, lambda: open(os.path.join(data, name), "rb").read(1))
     attempt("change " + name, lambda: open(os.path.join(data, name), "ab"))
-for name in (".", "runs", "models", "storage", "run", "sets"):
+for name in (".", "runs", "models", "storage", "run", "sets", "keys", "slurm"):
     attempt("list " + name, lambda: os.listdir(os.path.join(data, name)))
 attempt("read another run", lambda: os.listdir(os.path.join(data, "runs", "1")) if skip != "1" else os.stat("/nowhere"))
 attempt("write a file", lambda: open(os.path.join(data, "runs", "mine"), "wb"))

@@ -5,14 +5,16 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import sys
 from pathlib import Path
 
+import jail_test
 import slurmlab
 from python_test import OURS, PythonLab
 from weirlab import (DEADLINE_S, Lab, Run, assert_clean_audits, await_that, binaries, child, faulty, free_ports, outcome, run_tests, serve,
-                     served)
+                     served, with_trainer)
 
 WORKERS = 2
 
@@ -281,6 +283,53 @@ def test_two_ranks_are_one_job_on_two_nodes_and_the_model_is_that_of_one_machine
         events = finish(lab)
     assert_clean_audits(events)
     assert outcome(events) == outcome(quiet.events), (outcome(events), outcome(quiet.events))
+    assert_nothing_left(cluster, lab)
+    lab.remove()
+
+
+def test_workers_on_nodes_run_the_programs_that_the_system_file_allows(cluster):
+    for listen in ("", f"listen: tcp://{cluster.address}:{free_ports(cluster.address)}\n"):  # without keys, and with
+        lab = Lab(samples=200, every=200, epochs=1, pipeline=jail_test.WITH_PROGRAM)
+        programs = f"programs: {{numbers: {{command: [/usr/bin/python3, {jail_test.EXAMPLE}]}}}}\n"
+        lab.system, local = lab.folder / "system.yaml", lab.folder / "local.yaml"
+        local.write_text(programs)
+        lab.system.write_text(programs + listen + "workers: 1\nlauncher: {workers: slurm, trainers: local}\nslurm: {memory: 200MiB}\n")
+        with on_slurm(lab):
+            await_running(lab, 1)
+            lab.weir("submit", str(lab.pipeline))
+            events = finish(lab)
+        assert_clean_audits(events)
+        assert [e["audit"]["failed"] for e in events if e["event"] == "training_finished"] == [0], events
+        assert outcome(events) == outcome(Run(lab.pipeline, lab.folder / "quiet", local).finish().events)
+        assert_nothing_left(cluster, lab)
+        lab.remove()
+
+
+HOSTILE_TRAINER = """#!/bin/sh
+for word in "$@"; do [ "$last" = --run ] && run=$word; last=$word; done
+[ -z "$run" ] || /usr/bin/python3 {folder}/hostile.py DATA {folder}/got "$run" $PPID
+exec {real} "$@"
+"""
+
+
+def test_a_trainer_on_a_node_reaches_nothing_but_its_run(cluster):
+    lab, real = new_lab(epochs=1, launcher="{workers: local, trainers: slurm}"), os.environ["WEIR_BIN_DIR"]
+    with open(lab.system, "a") as system:
+        system.write(f"listen: tcp://{cluster.address}:{free_ports(cluster.address)}\nbatches: {{listen: 'tcp://{cluster.address}:*'}}\n")
+    folder = with_trainer(lab, HOSTILE_TRAINER.replace("DATA", str(lab.data_dir)))
+    (folder / "hostile.py").write_text(jail_test.HOSTILE)
+    shutil.copy(Path(os.environ["WEIR_TEST_BIN_DIR"]) / "sender", folder)
+    with on_slurm(lab):
+        lab.weir("submit", str(lab.pipeline))
+        assert_clean_audits(finish(lab))
+    os.environ["WEIR_BIN_DIR"] = real
+    got = {name for line in (folder / "got").read_text().splitlines() for name in json.loads(line)}
+    if jail_test.landlock():
+        # It has TCP; and root, for whom no sockets can be hidden, reaches them where the platform is on the same machine.
+        more = {name for name in got if "run/" not in name and name != "reach postgres" and "make a socket" not in name}
+        assert not more, sorted(more)
+    else:
+        print("this kernel has no Landlock: a trainer gets", sorted(got))
     assert_nothing_left(cluster, lab)
     lab.remove()
 

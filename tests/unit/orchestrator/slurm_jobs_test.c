@@ -1,4 +1,5 @@
 /* Jobs of Slurm as they are submitted, seen, put back, cancelled, lost and forgotten; and never two of a name. */
+#include "core/base/jail.h"
 #include "orchestrator/launchers/slurm_jobs.h"
 #include "orchestrator/launchers/slurm_script.h"
 
@@ -381,13 +382,37 @@ static void words_of_a_script_are_words_of_the_command_whatever_they_hold(void *
                 *argv[] = {program, word, listen, scratch, NULL};
     const struct orchestrator_child member = {.name = "worker-1", .argv = argv};
     const struct launcher_group group = {.name = GROUP, .members = &member, .count = 1};
-    const struct slurm_script script = {&group, "/shared/slurm/weir-00ff-7", "/shared/log"};
+    const struct slurm_script script = {
+        .group = &group, .folder = "/shared/slurm/weir-00ff-7", .log_dir = "/shared/log"};
     WEIR_AUTO_BUF text = {0};
     orchestrator_slurm_script_write(&script, &text);
     assert_non_null(strstr(
         weir_buf_text(&text),
         "    set -- '/bin/it'\\''s' '$(rm -rf /) `x` \"y\" \\' 'tcp://'\"$host\"':*' ''\"$scratch\"''\n"));
     assert_non_null(strstr(weir_buf_text(&text), "log='/shared/log/worker-1.log'"));
+}
+
+static void a_member_with_a_jail_is_locked_in_on_its_node(void **state)
+{
+    (void)state;
+    static char program[] = "/opt/train.py", *argv[] = {program, NULL};
+    static const char *const closed[] = {"/data", "/data/run", NULL},
+                             *const open[] = {"/data/runs/7", NULL},
+                             *const readable[] = {"/data/models/3", NULL};
+    const struct weir_jail jail = {
+        .closed = closed, .open = open, .readable = readable, .sockets = WEIR_JAIL_ALL_SOCKETS};
+    const struct orchestrator_child member = {.name = "trainer-7", .argv = argv, .jail = &jail};
+    const struct launcher_group group = {
+        .name = GROUP, .members = &member, .count = 1, .key = "/data/keys/runs/7", .is_gang = true};
+    const struct slurm_script script = {&group, "/shared/slurm/weir-00ff-7", "/data/log",
+                                        "/opt/weir/orchestrator"};
+    WEIR_AUTO_BUF text = {0};
+    orchestrator_slurm_script_write(&script, &text);
+    assert_non_null(strstr(
+        weir_buf_text(&text),
+        "    set -- '/opt/weir/orchestrator' 'confined' 'open='\"$scratch\"'' 'readable='\"$key\"'' "
+        "'closed=/data' 'closed=/data/run' 'open=/data/runs/7' 'readable=/data/models/3' "
+        "'sockets=all' '--' '/opt/train.py'\n"));
 }
 
 static void records_of_ends_are_read_and_others_refused(void **state)
@@ -443,6 +468,7 @@ int main(void)
         cmocka_unit_test(one_that_comes_back_after_it_was_over_is_cancelled),
         cmocka_unit_test(a_gang_is_one_job),
         cmocka_unit_test(words_of_a_script_are_words_of_the_command_whatever_they_hold),
+        cmocka_unit_test(a_member_with_a_jail_is_locked_in_on_its_node),
         cmocka_unit_test(records_of_ends_are_read_and_others_refused),
         cmocka_unit_test(answers_of_programs_are_read_and_others_refused),
     };
