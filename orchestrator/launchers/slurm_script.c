@@ -124,6 +124,7 @@ static const char RUN[] =
     "trap 'asked=1; kill -TERM \"$child\" 2>/dev/null' TERM\n"
     "\"$@\" >>\"$log\" 2>&1 </dev/null &\n"
     "child=$!\n"
+    "[ \"$asked\" = 0 ] || kill -TERM \"$child\"\n"
     "wait \"$child\"; code=$?\n"
     "while kill -0 \"$child\" 2>/dev/null; do wait \"$child\"; code=$?; done\n"
     "rm -rf \"$scratch\"\n"
@@ -137,7 +138,7 @@ void orchestrator_slurm_script_write(const struct slurm_script *script, struct w
     weir_buf_printf(out,
                     "#!/bin/sh\n# Processes of a Weir platform (%s), which ends them itself.\n",
                     group->name);
-    weir_buf_append_text(out, "folder=");
+    weir_buf_append_text(out, "trap 'exit 0' TERM # before it has begun\nfolder=");
     quote(script->folder, out);
     weir_buf_append_text(out, "\n");
     weir_buf_append_text(out, BEGIN);

@@ -213,6 +213,7 @@ def test_a_smaller_pool_ends_workers_politely(cluster):
     with on_slurm(lab):
         lab.weir("workers", "set", "3")
         await_running(lab, 3)
+        await_that(lambda: len(json.loads(lab.weir("workers", "--json"))["workers"]) == 3, lambda: members(lab), pause_s=0.1)  # they work
         lab.weir("workers", "set", "1")
         await_running(lab, 1)
         await_jobs(cluster, 1)
