@@ -196,6 +196,45 @@ def test_one_that_is_preempted_comes_back(cluster):
     lab.remove()
 
 
+def test_jobs_that_slurm_has_forgotten_are_replaced(cluster):
+    """As by a slurmctld that comes back without what it had saved."""
+    lab = new_lab(epochs=150)
+    with on_slurm(lab):
+        await_running(lab)
+        before = await_jobs(cluster, WORKERS)
+        lab.weir("submit", str(lab.pipeline))
+        await_trainer(lab)
+        cluster.stop_controller()
+        cluster.forget()
+        cluster.start_controller()
+        cluster.await_nodes(3)
+        await_why(lab, "Slurm has forgotten it")
+        assert_as_without(lab, finish(lab))
+        await_running(lab)
+        after = await_jobs(cluster, WORKERS)
+        assert not {job[0] for job in before} & {job[0] for job in after}, (before, after)
+    assert_nothing_left(cluster, lab)
+    lab.remove()
+
+
+def test_a_node_that_is_drained_keeps_its_worker_and_gets_no_other(cluster):
+    lab = new_lab()
+    with on_slurm(lab):
+        await_running(lab)
+        before = await_jobs(cluster, WORKERS)
+        _, job, _, node = before[0]
+        cluster.run("scontrol", "update", f"NodeName={node}", "State=DRAIN", "Reason=test")
+        assert await_jobs(cluster, WORKERS) == before
+        cluster.run("scancel", job)
+        await_that(lambda: job not in [found[1] for found in running(cluster)], cluster.jobs, pause_s=0.1)
+        await_running(lab)
+        assert node not in [found[3] for found in await_jobs(cluster, WORKERS)], cluster.jobs()
+        cluster.run("scontrol", "update", f"NodeName={node}", "State=RESUME")
+    assert_nothing_left(cluster, lab)
+    cluster.await_nodes(3)
+    lab.remove()
+
+
 def test_what_slurm_refuses_is_said_in_its_words(cluster):
     for slurm, words in ((", partition: nowhere", "invalid partition specified: nowhere"),
                          (", constraint: quantum", "Invalid feature specification"),

@@ -249,6 +249,11 @@ class SlurmLab:
         self.controller.terminate()
         self.controller.wait(DEADLINE_S)
 
+    def forget(self):
+        """What the controller, which is stopped, has saved is lost."""
+        shutil.rmtree(self.folder / "state")
+        (self.folder / "state").mkdir()
+
     def start_node(self, name):
         node = self.nodes[name]
         node.daemon = self._start(node.inside(["slurmd", "-D", "-f", str(self.conf), "-N", name]))
