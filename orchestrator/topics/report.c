@@ -9,6 +9,8 @@
 #include "orchestrator/runs/run.h"
 #include "orchestrator/topics/classes.h"
 
+#include <string.h>
+
 enum { CHECKS_SHOWN = 100, MOVED_SHOWN = 5, TRIGGERS_MAX = INT32_MAX };
 
 json_t *orchestrator_topic_decision(const char *text)
@@ -53,15 +55,26 @@ enum weir_status orchestrator_topic_add_checks(struct topics *topics, int64_t pi
     return status;
 }
 
-/* Metrics of the model; a replacement that was not measured shows none. */
-static enum weir_status add_evaluations(struct topics *topics, int64_t pipeline, const char *model,
-                                        json_t *row, struct weir_error *err)
+/* The first row that is not before the model's, in an order of bytes. */
+static size_t first_of(const struct weir_rows *rows, const char *model)
 {
-    WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(topics->context->db, Q_evaluation_of_model, &rows, err,
-                                     DB_I64(pipeline), DB_TEXT(model));
+    size_t low = 0, high = weir_rows_count(rows);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(weir_rows_text(rows, middle, "model"), model) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Metrics of the model, among those of all; a replacement that was not measured shows none. */
+static void add_evaluations(const struct weir_rows *rows, const char *model, json_t *row)
+{
     json_t *array = json_array();
-    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+    for (size_t i = first_of(rows, model);
+         i < weir_rows_count(rows) && strcmp(weir_rows_text(rows, i, "model"), model) == 0; i++) {
         json_t *value = weir_rows_is_null(rows, i, "value")
                             ? json_string("undefined")
                             : json_real(weir_rows_f64(rows, i, "value"));
@@ -74,12 +87,10 @@ static enum weir_status add_evaluations(struct topics *topics, int64_t pipeline,
                                JSON_NUMBER("samples", weir_rows_i64(rows, i, "samples"))));
     }
     json_object_set_new(row, "evaluations", array);
-    return status;
 }
 
-static enum weir_status add_row(struct topics *topics, int64_t pipeline,
-                                const struct weir_rows *rows, size_t i, json_t *report,
-                                struct weir_error *err)
+static void add_row(const struct weir_rows *rows, size_t i, const struct weir_rows *measures,
+                    json_t *report)
 {
     bool stored = !weir_rows_is_null(rows, i, "model");
     json_t *row = JSON_FIELDS(JSON_NUMBER("trigger", weir_rows_i64(rows, i, "number")),
@@ -99,7 +110,7 @@ static enum weir_status add_row(struct topics *topics, int64_t pipeline,
     add_training(row, rows, i);
     json_array_append_new(report, row);
     if (!stored)
-        return WEIR_OK;
+        return;
     const char *model = weir_rows_text(rows, i, "model");
     json_object_set_new(row, "model", json_string(model));
     json_object_set_new(row, "parent",
@@ -107,14 +118,28 @@ static enum weir_status add_row(struct topics *topics, int64_t pipeline,
                             ? json_null()
                             : json_string(weir_rows_text(rows, i, "parent")));
     json_object_set_new(row, "cost", orchestrator_json_of(weir_rows_text(rows, i, "cost")));
-    enum weir_status status = add_evaluations(topics, pipeline, model, row, err);
-    const json_t *measured = json_object_get(row, "evaluations");
-    if (status == WEIR_OK && json_array_size(measured) == 0 &&
-        !weir_rows_is_null(rows, i, "original")) {
-        const char *original = weir_rows_text(rows, i, "original");
-        json_object_set_new(row, "evaluations_of", json_string(original));
-        status = add_evaluations(topics, pipeline, original, row, err);
-    }
+    add_evaluations(measures, model, row);
+    if (json_array_size(json_object_get(row, "evaluations")) > 0 ||
+        weir_rows_is_null(rows, i, "original"))
+        return;
+    const char *original = weir_rows_text(rows, i, "original");
+    json_object_set_new(row, "evaluations_of", json_string(original));
+    add_evaluations(measures, original, row);
+}
+
+/* Rows of the newest triggers, as many as -`most`. */
+static enum weir_status add_rows(struct topics *topics, int64_t pipeline, int64_t most,
+                                 json_t *report, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    WEIR_AUTO(weir_rows) measures = NULL;
+    enum weir_status status =
+        DB_RUN(topics->context->db, Q_report, &rows, err, DB_I64(pipeline), DB_I64(most));
+    if (status == WEIR_OK)
+        status = DB_RUN(topics->context->db, Q_evaluation_of_newest, &measures, err,
+                        DB_I64(pipeline), DB_I64(most));
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
+        add_row(rows, i, measures, report);
     return status;
 }
 
@@ -169,13 +194,9 @@ void orchestrator_topic_report(struct topic_call *call)
         return;
     int64_t id = orchestrator_pipeline_id(pipeline);
     int64_t newest = orchestrator_topic_number(call, "newest", TRIGGERS_MAX);
-    WEIR_AUTO(weir_rows) rows = NULL;
     json_t *report = json_array();
-    enum weir_status status =
-        DB_RUN(topics->context->db, Q_report, &rows, &err, DB_I64(id),
-               DB_I64(newest >= 0 && newest < TRIGGERS_MAX ? -newest : -TRIGGERS_MAX));
-    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
-        status = add_row(topics, id, rows, i, report, &err);
+    enum weir_status status = add_rows(
+        topics, id, newest >= 0 && newest < TRIGGERS_MAX ? -newest : -TRIGGERS_MAX, report, &err);
     if (status == WEIR_OK)
         status = add_costs(topics, id, report, &err);
     json_t *checks = json_array();
