@@ -110,10 +110,28 @@ static bool check_names(const struct groups_wanted *wanted, const struct weir_ba
            cfg_note(complaints, weir_yaml_fail(node, &err, "%s", why.text), &err);
 }
 
+/* A tensor that the model does not read costs work, and may have been meant to teach it something. */
+static void remark_unread(const struct model *model, const struct weir_batch *seen,
+                          const struct weir_yaml_node *node, struct cfg_complaints *complaints)
+{
+    char unread[200];
+
+    for (size_t i = 0; i < seen->tensor_count; i++) {
+        if (model->reads(seen, &seen->tensors[i]))
+            continue;
+        trainer_tensors_describe_one(&seen->tensors[i], unread, sizeof(unread));
+        cfg_note_at(complaints, WEIR_OK, node,
+                    "training.model: %s learns nothing from %s, which preprocess makes: fm reads "
+                    "all dense f32 and all i32 tensors, concat makes one of several",
+                    model->name, unread);
+    }
+}
+
 /* The model sees all tensors but those of groups and slices, which are there. */
 static enum weir_status check_seen(const struct training *training,
                                    const struct described *described,
-                                   const struct weir_yaml_node *node, struct weir_error *err)
+                                   const struct weir_yaml_node *node,
+                                   struct cfg_complaints *complaints, struct weir_error *err)
 {
     struct groups groups = {0};
     enum weir_status status =
@@ -121,6 +139,8 @@ static enum weir_status check_seen(const struct training *training,
 
     if (status == WEIR_OK)
         status = check_model(training, described, &groups.rest, node, err);
+    if (status == WEIR_OK)
+        remark_unread(training->model, &groups.rest, node, complaints);
     trainer_groups_fini(&groups);
     return status;
 }
@@ -144,8 +164,10 @@ static void check_tensors(const struct weir_yaml_node *root, const struct weir_y
     bool has_slices =
         check_names(&slices, &described.batch, weir_yaml_get(section, "slices"), complaints);
     if (has_group && has_slices && training.model != NULL)
-        cfg_note(complaints,
-                 check_seen(&training, &described, weir_yaml_get(section, "model"), &err), &err);
+        cfg_note(
+            complaints,
+            check_seen(&training, &described, weir_yaml_get(section, "model"), complaints, &err),
+            &err);
 }
 
 /* ---- labels ---- */

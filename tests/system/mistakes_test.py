@@ -120,6 +120,17 @@ def test_a_model_that_is_shown_the_label_is_remarked(folder):
     assert code == 0 and len(lines) == 1, lines
 
 
+def test_a_tensor_that_the_model_does_not_read_is_remarked(folder):
+    both = FIELDS + "\n    - " + WORDS + "\n    - {op: tokenize_hash, buckets: 100, as: kind}"
+    for model, unread in (("linear", "'kind' ragged i32"), ("{name: text_bag, buckets: 100}", "'features' dense f32")):
+        code, lines = check(changed([(FIELDS, both), ("model: linear", f"model: {model}")], folder))
+        assert code == 0 and len(lines) == 2 and f"learns nothing from {unread}, which preprocess makes" in lines[0], lines
+    code, lines = check(changed([(FIELDS, both), ("epochs: 1", "epochs: 1, slices: [kind]")], folder))
+    assert code == 0 and len(lines) == 1, lines
+    code, lines = check(changed([(FIELDS, both), ("model: linear", "model: fm")], folder))
+    assert code == 0 and len(lines) == 1, lines
+
+
 def test_what_may_be_meant_is_remarked(folder):
     code, lines = check(changed([("FOLDER", str(folder / "datta"))], folder))
     assert code == 0 and any("datasets[0].source.path" in line and "datta" in line for line in lines), lines

@@ -46,6 +46,8 @@ struct model {
      * INVALID, naming the tensor, when the model cannot work on them. */
     enum weir_status (*plan)(struct model_plan *plan, const struct weir_batch *batch,
                              struct weir_error *err);
+    /* Required. True for a tensor of such a batch that the model learns from. */
+    bool (*reads)(const struct weir_batch *batch, const struct weir_tensor *tensor);
     /* Of a model of text. Returns how many tokens it tells apart: they are below that. */
     uint64_t (*tokens)(const struct model_plan *plan);
     /* Required. Writes the parameters to begin with. */

@@ -72,12 +72,23 @@ static size_t count_categories(const struct weir_batch *batch)
     return categories;
 }
 
+static bool is_field(const struct weir_tensor *tensor)
+{
+    return is_dense_category(tensor) || trainer_tensors_is_bag(tensor);
+}
+
 static bool has_field(const struct weir_batch *batch)
 {
     for (size_t i = 0; i < batch->tensor_count; i++)
-        if (is_dense_category(&batch->tensors[i]) || trainer_tensors_is_bag(&batch->tensors[i]))
+        if (is_field(&batch->tensors[i]))
             return true;
     return false;
+}
+
+static bool reads_fm(const struct weir_batch *batch, const struct weir_tensor *tensor)
+{
+    (void)batch;
+    return is_field(tensor) || trainer_tensors_is_dense(tensor);
 }
 
 static enum weir_status plan_fm(struct model_plan *plan, const struct weir_batch *batch,
@@ -351,6 +362,7 @@ const struct model trainer_model_fm = {
     .options_size = sizeof(struct fm),
     .blocks = BLOCKS,
     .plan = plan_fm,
+    .reads = reads_fm,
     .init = init_fm,
     .scratch_bytes = fm_scratch_bytes,
     .forward = forward_fm,

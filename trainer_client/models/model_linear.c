@@ -24,6 +24,12 @@ static size_t features_of(const struct model_plan *plan)
     return (size_t)plan->shape[0].rows - ((const struct linear *)plan->options)->bias;
 }
 
+static bool reads_linear(const struct weir_batch *batch, const struct weir_tensor *tensor)
+{
+    (void)batch;
+    return trainer_tensors_is_dense(tensor);
+}
+
 static enum weir_status plan_linear(struct model_plan *plan, const struct weir_batch *batch,
                                     struct weir_error *err)
 {
@@ -125,6 +131,7 @@ const struct model trainer_model_linear = {
     .options_size = sizeof(struct linear),
     .blocks = BLOCKS,
     .plan = plan_linear,
+    .reads = reads_linear,
     .init = init_linear,
     .scratch_bytes = linear_scratch_bytes,
     .forward = forward_linear,

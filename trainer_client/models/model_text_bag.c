@@ -213,6 +213,7 @@ const struct model trainer_model_text_bag = {
     .options_size = sizeof(struct text_bag),
     .blocks = BLOCKS,
     .plan = plan_text_bag,
+    .reads = trainer_tensors_is_first_bag,
     .tokens = tokens_of,
     .init = init_text_bag,
     .scratch_bytes = text_bag_scratch_bytes,

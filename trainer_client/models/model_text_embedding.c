@@ -192,6 +192,7 @@ const struct model trainer_model_text_embedding = {
     .options_size = sizeof(struct text_embedding),
     .blocks = BLOCKS,
     .plan = plan_text_embedding,
+    .reads = trainer_tensors_is_first_bag,
     .tokens = tokens_of,
     .init = init_text_embedding,
     .scratch_bytes = text_embedding_scratch_bytes,

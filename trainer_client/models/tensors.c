@@ -5,6 +5,13 @@
 
 #include <stdio.h>
 
+void trainer_tensors_describe_one(const struct weir_tensor *tensor, char *text, size_t size)
+{
+    const struct weir_batch batch = {.tensors = tensor, .tensor_count = 1};
+
+    trainer_tensors_describe(&batch, text, size);
+}
+
 void trainer_tensors_describe(const struct weir_batch *batch, char *text, size_t size)
 {
     size_t used = 0;
@@ -48,6 +55,11 @@ const struct weir_tensor *trainer_tensors_bag(const struct weir_batch *batch)
             return &batch->tensors[i];
     }
     return NULL;
+}
+
+bool trainer_tensors_is_first_bag(const struct weir_batch *batch, const struct weir_tensor *tensor)
+{
+    return tensor == trainer_tensors_bag(batch);
 }
 
 size_t trainer_tensors_features(const struct weir_batch *batch)

@@ -10,6 +10,8 @@
 
 /* For messages: "'text' ragged i32, 'x' dense f32". */
 void trainer_tensors_describe(const struct weir_batch *batch, char *text, size_t size);
+/* The same of one of them. */
+void trainer_tensors_describe_one(const struct weir_tensor *tensor, char *text, size_t size);
 
 /* Numbers of one sample of a dense tensor. */
 size_t trainer_tensors_columns(const struct weir_tensor *tensor);
@@ -21,6 +23,8 @@ bool trainer_tensors_is_dense(const struct weir_tensor *tensor);
 bool trainer_tensors_is_bag(const struct weir_tensor *tensor);
 /* The first bag of a batch; NULL: it has none. */
 const struct weir_tensor *trainer_tensors_bag(const struct weir_batch *batch);
+/* True for that one: what models of text read. */
+bool trainer_tensors_is_first_bag(const struct weir_batch *batch, const struct weir_tensor *tensor);
 /* Numbers of one sample in all dense f32 tensors of a batch. */
 size_t trainer_tensors_features(const struct weir_batch *batch);
 
