@@ -18,11 +18,9 @@ static enum weir_status plan(const struct weir_yaml_node *root, struct planned *
                              struct weir_error *err)
 {
     const struct weir_yaml_node *section = weir_yaml_get(root, "preprocess");
-    enum weir_status status = preprocess_tables_read(root, NULL, &planned->tables, err);
-    return status == WEIR_OK ? preprocess_chain_new(weir_yaml_get(section, "operators"),
-                                                    preprocess_tables_records(planned->tables),
-                                                    &planned->chain, err)
-                             : status;
+    planned->tables = preprocess_tables_read(root, NULL);
+    return preprocess_chain_new(weir_yaml_get(section, "operators"),
+                                preprocess_tables_records(planned->tables), &planned->chain, err);
 }
 
 static void planned_fini(struct planned *planned)
@@ -77,8 +75,8 @@ static void check(const struct weir_yaml_node *root, struct cfg_complaints *all)
     cfg_note(all, check_policy(root, &err), &err);
     if (!preprocess_options_check(root, all))
         return;
-    if (cfg_note(all, preprocess_tables_read(root, NULL, &planned.tables, &err), &err) &&
-        preprocess_chain_check(weir_yaml_get(weir_yaml_get(root, "preprocess"), "operators"),
+    planned.tables = preprocess_tables_read(root, NULL);
+    if (preprocess_chain_check(weir_yaml_get(weir_yaml_get(root, "preprocess"), "operators"),
                                preprocess_tables_records(planned.tables), &planned.chain, all))
         cfg_note(all, preprocess_chain_check_files(planned.chain, &err), &err);
     if (planned.chain != NULL)

@@ -186,8 +186,7 @@ enum weir_status preprocess_plan_open(const struct preprocess_order_form *form,
     if (status == WEIR_OK)
         status = check_ranks(form, &plan.options, err);
     if (status == WEIR_OK)
-        status =
-            preprocess_tables_read(weir_yaml_root(plan.document), &form->tables, &plan.tables, err);
+        plan.tables = preprocess_tables_read(weir_yaml_root(plan.document), &form->tables);
     if (status == WEIR_OK)
         status = preprocess_chain_new(plan.options.operators,
                                       preprocess_tables_records(plan.tables), &plan.chain, err);

@@ -114,22 +114,26 @@ static void join_missing(struct preprocess_tables *tables, const struct cfg_text
 
 /* ---- a dataset ---- */
 
-static enum weir_status add_dataset(struct preprocess_tables *tables,
-                                    const struct weir_yaml_node *dataset,
-                                    const struct weir_bytes *found, struct weir_error *err)
+static struct cfg_table table_of(const struct weir_yaml_node *source)
+{
+    struct cfg_table table = {0};
+    struct weir_error err;
+    if (cfg_read(CFG_TABLE_KEYS, CFG_OPEN, source, "", NULL, &table, &err) != WEIR_OK)
+        table = (struct cfg_table){.dialect.delimiter = ",", .header = true};
+    if (cfg_csv_check(&table.dialect, "", &err) != WEIR_OK)
+        table.dialect.delimiter = ",";
+    return table;
+}
+
+static void add_dataset(struct preprocess_tables *tables, const struct weir_yaml_node *dataset,
+                        const struct weir_bytes *found)
 {
     const char *name = weir_yaml_text(weir_yaml_get(dataset, "name"));
     const struct weir_yaml_node *source = weir_yaml_get(dataset, "source");
-    struct cfg_table table = {0};
     if (name == NULL || weir_yaml_get(dataset, "updates") != NULL ||
         !weir_str_equal(weir_yaml_text(weir_yaml_get(source, "format")), "csv"))
-        return WEIR_OK;
-    enum weir_status status =
-        cfg_read(CFG_TABLE_KEYS, CFG_OPEN, source, "datasets.source", NULL, &table, err);
-    if (status != WEIR_OK)
-        return status;
-    if (cfg_csv_check(&table.dialect, "", err) != WEIR_OK)
-        table.dialect.delimiter = ","; /* storage complains of the other, once is enough */
+        return;
+    const struct cfg_table table = table_of(source);
     struct columns columns =
         columns_found(tables->arena, found != NULL ? find(*found, name) : weir_bytes(NULL, 0));
     if (columns.count == 0 && !table.header)
@@ -140,23 +144,17 @@ static enum weir_status add_dataset(struct preprocess_tables *tables,
     records->are_awaited |= found == NULL && table.header;
     join_columns(records, name, &columns);
     join_missing(tables, &table.missing);
-    return WEIR_OK;
 }
 
-enum weir_status preprocess_tables_read(const struct weir_yaml_node *root,
-                                        const struct weir_bytes *found,
-                                        struct preprocess_tables **ret_tables,
-                                        struct weir_error *err)
+struct preprocess_tables *preprocess_tables_read(const struct weir_yaml_node *root,
+                                                 const struct weir_bytes *found)
 {
     const struct weir_yaml_node *list = cfg_datasets(root);
-    enum weir_status status = WEIR_OK;
-    WEIR_AUTO(preprocess_tables) tables = weir_calloc(1, sizeof(*tables));
+    struct preprocess_tables *tables = weir_calloc(1, sizeof(*tables));
     tables->arena = weir_arena_new();
-    for (size_t i = 0; i < weir_yaml_length(list) && status == WEIR_OK; i++)
-        status = add_dataset(tables, weir_yaml_at(list, i), found, err);
-    if (status == WEIR_OK)
-        *ret_tables = WEIR_TAKE(tables);
-    return status;
+    for (size_t i = 0; i < weir_yaml_length(list); i++)
+        add_dataset(tables, weir_yaml_at(list, i), found);
+    return tables;
 }
 
 void preprocess_tables_free(struct preprocess_tables *tables)

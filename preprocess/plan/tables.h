@@ -8,11 +8,9 @@
 struct preprocess_tables;
 
 /* Reads the pipeline file at `root`, which must outlive them, and `found`, as in job_open; NULL: there is no data yet.
- * INVALID with place and expectation. */
-enum weir_status preprocess_tables_read(const struct weir_yaml_node *root,
-                                        const struct weir_bytes *found,
-                                        struct preprocess_tables **ret_tables,
-                                        struct weir_error *err) WEIR_MUST_USE;
+ * A source that storage refuses counts as one that says nothing. */
+struct preprocess_tables *preprocess_tables_read(const struct weir_yaml_node *root,
+                                                 const struct weir_bytes *found);
 void preprocess_tables_free(struct preprocess_tables *tables);
 WEIR_DEFINE_AUTO(preprocess_tables, preprocess_tables_free)
 

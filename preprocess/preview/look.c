@@ -199,19 +199,18 @@ static void check_orders(const struct trial *trial, const struct weir_yaml_node 
 /* Plans the operators on the columns that were found, and tries them. NULL: they cannot be planned. */
 static json_t *look_at(const struct weir_look *look, const json_t *found, struct looked *looked)
 {
-    struct weir_error err;
     CFG_AUTO_COMPLAINTS told = {0}; /* by a check without data */
     struct trial trial = {.operators =
                               weir_yaml_get(weir_yaml_get(look->root, "preprocess"), "operators"),
                           .is_lenient = json_is_true(json_object_get(found, "before_run")),
                           .complaints = look->complaints};
-    WEIR_AUTO(preprocess_tables) tables = NULL;
-    WEIR_AUTO(chain) chain = NULL;
     WEIR_AUTO_BUF columns = {0};
     bool has_columns = pack_columns(found, &columns);
     const struct weir_bytes packed = weir_buf_view(&columns);
-    if (!preprocess_options_check(look->root, &told) ||
-        preprocess_tables_read(look->root, has_columns ? &packed : NULL, &tables, &err) != WEIR_OK)
+    WEIR_AUTO(preprocess_tables)
+    tables = preprocess_tables_read(look->root, has_columns ? &packed : NULL);
+    WEIR_AUTO(chain) chain = NULL; /* borrows from them */
+    if (!preprocess_options_check(look->root, &told))
         return NULL;
     if (!preprocess_chain_check(trial.operators, preprocess_tables_records(tables), &chain,
                                 look->complaints))

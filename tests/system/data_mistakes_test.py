@@ -323,6 +323,7 @@ EACH = [  # kind, changes of the pipeline file, changes of the data, what the on
     ("lines", [("{op: json_text, field: text}", "{op: csv_text, field: text}")], [],
      OPERATORS + r"csv_text: found field 'text', expected one of `columns` or a number from 0 to 4095: .*fields of JSON are read by json_fields and json_text"),
     ("table", [('"*.csv",', '"*.csv", delimiter: ";;",')], [], SOURCE.rstrip(": ") + r"\.delimiter: found ';;', expected one character, no quote"),
+    ("table", [('"*.csv",', '"*.csv", quotes: single,')], [], SOURCE.rstrip(": ") + r"\.quotes: expected one of: double, none, found 'single'"),
     ("table", [], [swap("a.csv", "2020-01-28", "2020-02-30")],
      TIME + r"7 of 200: DATA/a\.csv:29: time 'ts': found \"9999-99-99\" .*; the form is right, but there is no such day or hour"),
     ("lines", [("format: jsonl", "format: csv")], [], SOURCE + r"DATA/a\.jsonl: line 1: .*"),

@@ -23,7 +23,7 @@ static enum weir_status open_bench(struct bench *bench, const char *text, const 
     enum weir_status status = weir_yaml_parse("p.yaml", weir_bytes_of(text), &bench->document, err);
     const struct weir_yaml_node *root = weir_yaml_root(bench->document);
     if (status == WEIR_OK)
-        status = preprocess_tables_read(root, found != NULL ? &bytes : NULL, &bench->tables, err);
+        bench->tables = preprocess_tables_read(root, found != NULL ? &bytes : NULL);
     if (status == WEIR_OK)
         status = preprocess_chain_new(weir_yaml_get(root, "operators"),
                                       preprocess_tables_records(bench->tables), &bench->chain, err);
