@@ -180,11 +180,12 @@ static int check_config(const struct command *command)
     CFG_AUTO_COMPLAINTS complaints = {0};
     const char *file = command->check_config;
     struct orchestrator_system system = {.user = NULL};
-    enum weir_status status = WEIR_INVALID;
+    enum weir_status status;
     bool is_alone = command->system == NULL && command->programs.count == 0;
-    if (!is_alone && !cfg_note(&complaints, hand_on_allowed(command, &system, &err), &err))
-        status = WEIR_INVALID;
-    else if (command->before_run)
+    if (!is_alone && !cfg_note(&complaints, hand_on_allowed(command, &system, &err), &err)) {
+        status = orchestrator_checking_file(file, &text, &complaints); /* by itself */
+        status = status == WEIR_OK ? complaints.status : status;
+    } else if (command->before_run)
         status = orchestrator_checking_run(
             file,
             &(struct orchestrator_datadir_options){.path = command->data_dir, .user = system.user},
@@ -201,14 +202,10 @@ static int check_config(const struct command *command)
 
 static int check_system(const char *file)
 {
-    struct weir_error err;
-    struct orchestrator_system system;
-    if (orchestrator_system_load(file, &system, &err) == WEIR_OK) {
-        orchestrator_system_fini(&system);
-        return EXIT_DONE;
-    }
-    (void)fprintf(stderr, "%s\n", err.text);
-    return EXIT_USAGE;
+    CFG_AUTO_COMPLAINTS wrong = {0};
+    orchestrator_system_check(file, &wrong);
+    (void)fputs(weir_buf_text(&wrong.lines), stderr);
+    return wrong.status == WEIR_OK ? EXIT_DONE : EXIT_USAGE;
 }
 
 static int read_receipt(const char *file)

@@ -34,7 +34,8 @@ enum weir_status cfg_plugin_unknown(const struct cfg_registry *registry,
                                     const struct weir_yaml_node *named, const char *path,
                                     struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *key = weir_format("%s.%s", path, registry->key);
+    WEIR_AUTO_FREE char *key =
+        weir_format("%s%s%s", path, path[0] != '\0' ? "." : "", registry->key);
 
     return fail_unknown(registry, named, key, err);
 }

@@ -3,6 +3,7 @@
 #include "orchestrator/config/given_programs.h"
 #include "orchestrator/config/hooks.h"
 
+#include "core/base/log.h"
 #include "core/db/db.h"
 #include "core/rpc/rpc.h"
 #include "core/wire/compression.h"
@@ -268,44 +269,48 @@ static size_t default_trainers(void)
     return processors > TRAINERS_LEAST ? (size_t)processors : TRAINERS_LEAST;
 }
 
-static enum weir_status read_sections(struct orchestrator_system *system,
-                                      const struct weir_yaml_node *root, struct weir_error *err)
+static enum weir_status check_log_level(const struct weir_yaml_node *root, const char *name,
+                                        struct weir_error *err)
+{
+    enum weir_log_level level;
+
+    if (name == NULL || weir_log_level_from_name(name, &level))
+        return WEIR_OK;
+    return weir_yaml_fail(weir_yaml_get(root, "log_level"), err,
+                          "log_level: expected debug, info, warn or error, found '%s'", name);
+}
+
+/* Each is read whatever is wrong with the others, so that all mistakes are told of at once. */
+static void read_sections(struct orchestrator_system *system, const struct weir_yaml_node *root,
+                          struct cfg_complaints *wrong)
 {
     struct system_section section = {0};
-    enum weir_status status = cfg_read(SYSTEM_KEYS, CFG_CLOSED, root, "", NULL, &section, err);
-    if (status == WEIR_OK) {
-        status = cfg_read(ORCHESTRATOR_PRICE_KEYS, CFG_CLOSED, section.prices, "prices", NULL,
-                          &system->prices, err);
-    }
-    if (status == WEIR_OK)
-        status = orchestrator_workers_read(section.workers, system->prices.worker_hour,
-                                           &system->workers, err);
-    if (status == WEIR_OK)
-        status = orchestrator_launching_read(section.launcher, root, &system->launching, err);
-    if (status == WEIR_OK)
-        status = read_postgres(system, section.postgres, err);
-    if (status == WEIR_OK)
-        status = read_listen(system, root, &section, err);
-    if (status == WEIR_OK)
-        status = read_batches(system, section.batches, err);
-    if (status == WEIR_OK)
-        status = read_cache(system, section.cache, err);
-    if (status == WEIR_OK)
-        status = read_metrics(system, section.metrics, err);
-    if (status == WEIR_OK)
-        status = read_page(system, section.page, err);
-    if (status == WEIR_OK)
-        status = orchestrator_hooks_check(section.webhooks, err);
-    if (status == WEIR_OK)
-        status = orchestrator_quotas_check(section.quotas, err);
-    if (status == WEIR_OK)
-        status = orchestrator_budgets_check(section.budgets, err);
-    if (status == WEIR_OK)
-        status = weir_programs_check(section.programs, err);
-    if (status == WEIR_OK)
-        status = weir_roots_check(section.roots, err);
-    if (status == WEIR_OK)
-        status = weir_credentials_check(section.credentials, err);
+    struct weir_error err;
+
+    cfg_note(wrong, cfg_read(SYSTEM_KEYS, CFG_CLOSED, root, "", NULL, &section, &err), &err);
+    cfg_note(wrong,
+             cfg_read(ORCHESTRATOR_PRICE_KEYS, CFG_CLOSED, section.prices, "prices", NULL,
+                      &system->prices, &err),
+             &err);
+    cfg_note(wrong,
+             orchestrator_workers_read(section.workers, system->prices.worker_hour,
+                                       &system->workers, &err),
+             &err);
+    cfg_note(wrong, orchestrator_launching_read(section.launcher, root, &system->launching, &err),
+             &err);
+    cfg_note(wrong, read_postgres(system, section.postgres, &err), &err);
+    cfg_note(wrong, read_listen(system, root, &section, &err), &err);
+    cfg_note(wrong, read_batches(system, section.batches, &err), &err);
+    cfg_note(wrong, read_cache(system, section.cache, &err), &err);
+    cfg_note(wrong, read_metrics(system, section.metrics, &err), &err);
+    cfg_note(wrong, read_page(system, section.page, &err), &err);
+    cfg_note(wrong, orchestrator_hooks_check(section.webhooks, &err), &err);
+    cfg_note(wrong, orchestrator_quotas_check(section.quotas, &err), &err);
+    cfg_note(wrong, orchestrator_budgets_check(section.budgets, &err), &err);
+    cfg_note(wrong, weir_programs_check(section.programs, &err), &err);
+    cfg_note(wrong, weir_roots_check(section.roots, &err), &err);
+    cfg_note(wrong, weir_credentials_check(section.credentials, &err), &err);
+    cfg_note(wrong, check_log_level(root, section.log_level, &err), &err);
     system->sharing = (struct orchestrator_sharing){
         .trainers = section.trainers == 0 ? default_trainers() : (size_t)section.trainers,
         .gpus = (size_t)section.gpus,
@@ -318,22 +323,40 @@ static enum weir_status read_sections(struct orchestrator_system *system,
     system->credentials = section.credentials;
     system->user = section.user;
     system->log_level = section.log_level;
-    return status;
+}
+
+static void load(const char *path, struct orchestrator_system *system, struct cfg_complaints *wrong)
+{
+    struct weir_error err;
+
+    if (path == NULL)
+        read_sections(system, NULL, wrong);
+    else if (cfg_note(wrong, weir_yaml_load(path, &system->document, &err), &err))
+        read_sections(system, weir_yaml_root(system->document), wrong);
+    cfg_complaints_sort(wrong, path != NULL ? path : "");
 }
 
 enum weir_status orchestrator_system_load(const char *path, struct orchestrator_system *ret_system,
                                           struct weir_error *err)
 {
     struct orchestrator_system system = {0};
-    enum weir_status status = path == NULL ? WEIR_OK : weir_yaml_load(path, &system.document, err);
+    CFG_AUTO_COMPLAINTS wrong = {0};
+
+    load(path, &system, &wrong);
+    enum weir_status status = cfg_complaints_end(&wrong, err);
     if (status == WEIR_OK)
-        status = read_sections(&system, path == NULL ? NULL : weir_yaml_root(system.document), err);
-    if (status != WEIR_OK) {
+        *ret_system = system;
+    else
         orchestrator_system_fini(&system);
-        return status;
-    }
-    *ret_system = system;
-    return WEIR_OK;
+    return status;
+}
+
+void orchestrator_system_check(const char *path, struct cfg_complaints *wrong)
+{
+    struct orchestrator_system system = {0};
+
+    load(path, &system, wrong);
+    orchestrator_system_fini(&system);
 }
 
 enum weir_status orchestrator_system_give_programs(struct orchestrator_system *system,

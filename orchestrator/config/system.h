@@ -2,6 +2,7 @@
 #ifndef ORCHESTRATOR_CONFIG_SYSTEM_H
 #define ORCHESTRATOR_CONFIG_SYSTEM_H
 
+#include "core/config/complaints.h"
 #include "core/service/credentials.h"
 #include "core/service/programs.h"
 #include "core/service/roots.h"
@@ -46,6 +47,8 @@ struct orchestrator_system {
 /* `path` NULL: defaults alone. INVALID with file:line:column. */
 enum weir_status orchestrator_system_load(const char *path, struct orchestrator_system *ret_system,
                                           struct weir_error *err) WEIR_MUST_USE;
+/* Adds all that is wrong with the file, sorted. */
+void orchestrator_system_check(const char *path, struct cfg_complaints *wrong);
 /* Adds programs of the command line, NAME=COMMAND: see given_programs.h. INVALID. */
 enum weir_status orchestrator_system_give_programs(struct orchestrator_system *system,
                                                    const char *const *given, size_t count,

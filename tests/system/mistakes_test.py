@@ -108,6 +108,18 @@ def test_all_are_said_in_one_round_in_the_order_of_their_places(folder):
     assert places == sorted(places), lines
 
 
+def test_a_system_file_and_the_pipeline_are_told_of_in_one_round(folder):
+    system = folder / "s.yaml"
+    system.write_text("log_level: loud\nlauncher: k8s\n")
+    path = changed([("samples: 32", "samples: 0")], folder)
+    done = subprocess.run([binaries() / "weir", "config", "check", path, "--with", system], capture_output=True, text=True)
+    lines = done.stderr.splitlines()
+    assert done.returncode == 2 and len(lines) == 3, done
+    assert sum("s.yaml:1:12: log_level: expected debug" in line for line in lines) == 1, lines
+    assert sum("s.yaml:2:11: launcher: unknown launcher 'k8s'" in line for line in lines) == 1, lines
+    assert sum("p.yaml:12:20: preprocess.batch.samples" in line for line in lines) == 1, lines
+
+
 def test_a_model_that_is_shown_the_label_is_remarked(folder):
     both = FIELDS.replace("fields: [x]", "fields: [x, label]")
     code, lines = check(changed([(FIELDS, both)], folder))

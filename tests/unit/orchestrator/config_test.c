@@ -179,6 +179,38 @@ static void no_more_workers_are_there_than_the_money_pays_for(void **state)
     temp_dir_remove(&dir);
 }
 
+static void all_that_is_wrong_with_a_system_file_is_told_of_at_once(void **state)
+{
+    static const char TEXT[] = "launcher: k8s\nprices: {cpu_hour: cheap}\nlog_level: loud\n"
+                               "workers: {min: 4, max: 1}\nworkrs: 3\ncache: {bytes: much}\n";
+    static const char *const EXPECTED[] = {"s.yaml:1:11: launcher: unknown launcher 'k8s'",
+                                           "s.yaml:2:20: prices.cpu_hour: expected a number",
+                                           "s.yaml:3:12: log_level: expected debug, info, warn or "
+                                           "error, found 'loud'",
+                                           "s.yaml:4:16: workers.min: ",
+                                           "s.yaml:5:1: workrs: unknown key",
+                                           "s.yaml:6:16: cache.bytes: "};
+    struct temp_dir dir;
+    struct weir_error err;
+    CFG_AUTO_COMPLAINTS wrong = {0};
+
+    (void)state;
+    temp_dir_make(&dir);
+    const char *path = temp_path(&dir, "s.yaml");
+    assert_int_equal(weir_file_write_atomic(path, weir_bytes_of(TEXT), &err), WEIR_OK);
+    orchestrator_system_check(path, &wrong);
+    assert_int_equal(wrong.status, WEIR_INVALID);
+    const char *at = weir_buf_text(&wrong.lines);
+    for (size_t i = 0; i < WEIR_COUNT(EXPECTED); i++) {
+        const char *found = strstr(at, EXPECTED[i]);
+        if (found == NULL)
+            fail_msg("expected '%s' in its place, found: %s", EXPECTED[i],
+                     weir_buf_text(&wrong.lines));
+        at = found;
+    }
+    temp_dir_remove(&dir);
+}
+
 static void a_connection_to_postgres_that_cannot_be_understood_is_not_quoted(void **state)
 {
     static const char *const WRONG[] = {"host=/tmp password=sesame two", "password='sesame",
@@ -322,6 +354,7 @@ int main(void)
         cmocka_unit_test(the_shipped_system_file_is_the_default),
         cmocka_unit_test(batches_over_tcp_stay_on_the_host),
         cmocka_unit_test(no_more_workers_are_there_than_the_money_pays_for),
+        cmocka_unit_test(all_that_is_wrong_with_a_system_file_is_told_of_at_once),
         cmocka_unit_test(a_connection_to_postgres_that_cannot_be_understood_is_not_quoted),
         cmocka_unit_test(mistakes_name_their_place),
         cmocka_unit_test(a_use_that_cannot_be_is_refused_by_line),
