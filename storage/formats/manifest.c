@@ -137,6 +137,34 @@ static int by_path(const void *a, const void *b)
     return order ? order : (x->line > y->line) - (x->line < y->line);
 }
 
+static bool say_the_same(const struct manifest_row *a, const struct manifest_row *b)
+{
+    for (int i = 0; i < FORMAT_ROLES; i++)
+        if (!weir_bytes_equal(a->each[i], b->each[i]))
+            return false;
+    return true;
+}
+
+/* Rows are in order: the first of a path counts. */
+static void refuse_others(const struct manifest *manifest, const struct format_sink *sink)
+{
+    const struct manifest_row *first = NULL;
+
+    for (size_t i = 0; i < manifest->count; i++) {
+        const struct manifest_row *row = &manifest->rows[i];
+        char reason[96];
+
+        if (first == NULL || strcmp(row->path, first->path) != 0)
+            first = row;
+        if (say_the_same(first, row))
+            continue;
+        snprintf(reason, sizeof(reason),
+                 "found another row for the file of line %llu, expected one: that one counts",
+                 (unsigned long long)first->line);
+        sink->refuse(sink->owner, &(struct format_refusal){.record = row->line, .reason = reason});
+    }
+}
+
 enum weir_status storage_manifest_read(const char *name, struct weir_bytes text,
                                        const struct format_fields *fields,
                                        const struct format_sink *sink,
@@ -159,6 +187,7 @@ enum weir_status storage_manifest_read(const char *name, struct weir_bytes text,
               &columns, record, 2, sink);
     if (manifest->count > 0)
         qsort(manifest->rows, manifest->count, sizeof(*manifest->rows), by_path);
+    refuse_others(manifest, sink);
     *ret_manifest = WEIR_TAKE(manifest);
     return WEIR_OK;
 }

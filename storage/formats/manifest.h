@@ -22,7 +22,8 @@ struct manifest_row {
 struct manifest;
 
 /* Parses `text`, which names the file in messages. Broken rows are handed to `sink->refuse` and left
- * out; of two rows for one path the first counts. An error means that no row can be used. */
+ * out; of rows for one path the first counts, and others that say something else are handed there,
+ * too. An error means that no row can be used. */
 enum weir_status storage_manifest_read(const char *name, struct weir_bytes text,
                                        const struct format_fields *fields,
                                        const struct format_sink *sink,

@@ -62,6 +62,33 @@ static void a_broken_row_is_refused_alone(void **state)
     assert_int_equal(refused_line, 3);
 }
 
+static void a_row_that_contradicts_an_earlier_one_is_refused(void **state)
+{
+    WEIR_AUTO(manifest) manifest = NULL;
+    struct weir_error err;
+
+    (void)state;
+    refused_line = 0;
+    assert_int_equal(
+        storage_manifest_read("m.csv",
+                              weir_bytes_of("path,time,label,subject,key\na,1,ham,x,k\n"
+                                            "b,2,ham,x,l\na,1,ham,x,k\n"),
+                              &ALL, &SINK, &manifest, &err),
+        WEIR_OK);
+    assert_int_equal(refused_line, 0); /* it says the same */
+    storage_manifest_free(manifest);
+    manifest = NULL;
+    assert_int_equal(
+        storage_manifest_read("m.csv",
+                              weir_bytes_of("path,time,label,subject,key\na,1,ham,x,k\n"
+                                            "b,2,ham,x,l\na,1,spam,x,k\nc,3,ham,x,m\n"),
+                              &ALL, &SINK, &manifest, &err),
+        WEIR_OK);
+    assert_int_equal(refused_line, 4);
+    assert_true(
+        weir_bytes_equal(storage_manifest_find(manifest, "a")->label, weir_bytes_of("ham")));
+}
+
 static void only_the_columns_that_are_asked_for_must_be_there(void **state)
 {
     static const struct format_fields TIME = {.time = {.from = FORMAT_MANIFEST}};
@@ -83,6 +110,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_found_by_path),
         cmocka_unit_test(a_broken_row_is_refused_alone),
+        cmocka_unit_test(a_row_that_contradicts_an_earlier_one_is_refused),
         cmocka_unit_test(only_the_columns_that_are_asked_for_must_be_there),
     };
     return cmocka_run_group_tests_name("storage: manifests", tests, NULL, NULL);
