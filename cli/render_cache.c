@@ -39,7 +39,9 @@ void cli_render_cache(const json_t *answer, struct cli_page *page)
 {
     const json_t *kept = json_object_get(answer, "kept");
     if (cli_number(answer, "segments") == 0)
-        cli_line(page, "nothing is kept: preprocess.plan.cache of a pipeline says what is to be");
+        cli_line(page,
+                 "nothing is kept: preprocess.plan.cache of a pipeline says what is to be, and "
+                 "weir plan why nothing is yet");
     else
         show_stock(answer, page);
     if (json_array_size(kept) > 0)
