@@ -34,3 +34,14 @@ enum weir_status storage_compressed_refuse(const char *what, struct weir_bytes h
     }
     return WEIR_OK;
 }
+
+enum weir_status storage_text_refuse(const char *what, struct weir_bytes head,
+                                     struct weir_error *err)
+{
+    if (head.size >= 2 &&
+        (memcmp(head.at, "\xff\xfe", 2) == 0 || memcmp(head.at, "\xfe\xff", 2) == 0))
+        return weir_fail(err, WEIR_INVALID,
+                         "found %s in UTF-16, expected UTF-8: iconv -f UTF-16 -t UTF-8 writes it",
+                         what);
+    return storage_compressed_refuse(what, head, err);
+}

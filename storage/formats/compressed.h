@@ -1,4 +1,4 @@
-/* Compressions that the first bytes of a file tell. */
+/* Compressions and encodings that the first bytes of a file tell. */
 #ifndef WEIR_STORAGE_COMPRESSED_H
 #define WEIR_STORAGE_COMPRESSED_H
 
@@ -8,5 +8,8 @@
 /* INVALID "found WHAT compressed with gzip, expected …" for the beginning of such a file; "what" is "a shard". */
 enum weir_status storage_compressed_refuse(const char *what, struct weir_bytes head,
                                            struct weir_error *err) WEIR_MUST_USE;
+/* The same of a file of text, and "found WHAT in UTF-16, …". */
+enum weir_status storage_text_refuse(const char *what, struct weir_bytes head,
+                                     struct weir_error *err) WEIR_MUST_USE;
 
 #endif

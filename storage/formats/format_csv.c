@@ -187,10 +187,7 @@ static enum weir_status read_header(const struct format_input *input,
     size_t mark = pass_blank(head, &blank_lines);
 
     table->columns = 0;
-    if (head.size >= 2 &&
-        (memcmp(head.at, "\xff\xfe", 2) == 0 || memcmp(head.at, "\xfe\xff", 2) == 0))
-        return weir_fail(err, WEIR_INVALID, "line 1: found UTF-16, expected UTF-8");
-    if (storage_compressed_refuse("a table", head, err) != WEIR_OK)
+    if (storage_text_refuse("a table", head, err) != WEIR_OK)
         return err->status;
     head = weir_bytes(head.at + mark, head.size - mark);
     if (is_whole && weir_line_is_blank(head))

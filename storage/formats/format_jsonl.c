@@ -88,7 +88,7 @@ static enum weir_status index_lines(const struct format_input *input, const void
     struct json_fields members;
 
     (void)options;
-    if (input->at == 0 && storage_compressed_refuse("lines", input->window, err) != WEIR_OK)
+    if (input->at == 0 && storage_text_refuse("lines", input->window, err) != WEIR_OK)
         return err->status;
     members = storage_json_fields_new(fields);
     progress.consumed = input->at == 0 ? weir_text_mark(input->window) : 0;
