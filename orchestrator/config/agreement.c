@@ -1,6 +1,8 @@
 /* Checks across sections, by the config that was read and by the document itself. */
 #include "orchestrator/config/agreement.h"
 
+#include "core/service/programs.h"
+
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -297,6 +299,23 @@ static void remark_label(const struct orchestrator_config *config,
     }
 }
 
+/* Trainers may be started on another host. */
+static void remark_program(const struct orchestrator_config *config,
+                           struct cfg_complaints *complaints)
+{
+    struct weir_error err;
+    struct weir_allowed allowed;
+    const struct weir_yaml_node *root = weir_yaml_root(config->document);
+
+    enum weir_status status = weir_programs_find_trainer(root, &allowed, &err);
+    const char *command = weir_yaml_text(weir_yaml_at(allowed.command.node, 0));
+    if (status == WEIR_OK && command != NULL && access(command, X_OK) != 0)
+        cfg_note_at(complaints, WEIR_OK, weir_yaml_get(section_of(config, "training"), "program"),
+                    "training.program: '%s' is %s in the system file, which cannot be run here: %s",
+                    allowed.name, command, strerror(errno));
+    weir_allowed_fini(&allowed);
+}
+
 void orchestrator_config_foresee(const struct orchestrator_config *config,
                                  struct cfg_complaints *complaints)
 {
@@ -312,6 +331,7 @@ void orchestrator_config_foresee(const struct orchestrator_config *config,
     cfg_note(complaints, check_keep(config, &err), &err);
     cfg_note(complaints, check_start(config, &err), &err);
     remark_groups(config, complaints);
+    remark_program(config, complaints);
     for (size_t i = 0; i < weir_yaml_length(datasets); i++)
         cfg_note(complaints, check_time(weir_yaml_at(datasets, i), i, &err), &err);
     for (size_t i = 0; i < weir_yaml_length(datasets); i++)

@@ -120,6 +120,17 @@ def test_a_system_file_and_the_pipeline_are_told_of_in_one_round(folder):
     assert sum("p.yaml:12:20: preprocess.batch.samples" in line for line in lines) == 1, lines
 
 
+def test_a_program_that_is_not_there_is_remarked(folder):
+    system = folder / "s.yaml"
+    path = changed([("model: linear, loss: softmax", "program: net")], folder)
+    for command, expected in (("/no/such/net", 2), ("/bin/true", 1)):
+        system.write_text(f"programs: {{net: {{command: [{command}], modes: [train, evaluate]}}}}\n")
+        done = subprocess.run([binaries() / "weir", "config", "check", path, "--with", system], capture_output=True, text=True)
+        lines = (done.stderr + done.stdout).splitlines()
+        assert done.returncode == 0 and len(lines) == expected, done
+        assert expected == 1 or "training.program: 'net' is /no/such/net in the system file, which cannot be run here: No such file" in lines[0], lines
+
+
 def test_a_model_that_is_shown_the_label_is_remarked(folder):
     both = FIELDS.replace("fields: [x]", "fields: [x, label]")
     code, lines = check(changed([(FIELDS, both)], folder))
