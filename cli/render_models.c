@@ -103,8 +103,11 @@ void cli_render_model(const json_t *answer, struct cli_page *page)
     cli_pair(page, "checksum", "%s", cli_text(answer, "checksum"));
     cli_pair_time(page, "newest sample", cli_text(answer, "until"));
     cli_pair_time(page, "made", cli_text(answer, "created"));
-    cli_pair(page, "cost", "%.2f CPU s, %.6f %s", cli_real(cost, "cpu_seconds"),
-             cli_real(cost, "money"), cli_text(cost, "currency"));
+    if (cli_real(cost, "money") > 0)
+        cli_pair(page, "cost", "%.2f CPU s, %.6f %s", cli_real(cost, "cpu_seconds"),
+                 cli_real(cost, "money"), cli_text(cost, "currency"));
+    else
+        cli_pair(page, "cost", "%.2f CPU s", cli_real(cost, "cpu_seconds"));
     if (json_array_size(evaluations) > 0)
         weir_buf_append_text(page->out, "\n");
     cli_show_table(page, evaluations, EVALUATIONS + 1, WEIR_COUNT(EVALUATIONS) - 1);

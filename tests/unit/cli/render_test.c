@@ -327,6 +327,26 @@ static void lineage_answers_both_questions(void **state)
 }
 
 /* An orchestrator of another version may leave fields out or send others. */
+static void a_model_costs_money_only_where_there_are_prices(void **state)
+{
+    static const struct {
+        const char *answer, *cost;
+    } CASES[] = {
+        {"{\"model\":\"q-1\",\"cost\":{\"cpu_seconds\":1,\"money\":0,\"currency\":\"EUR\"}}",
+         "cost              1.00 CPU s\n"},
+        {"{\"model\":\"q-1\",\"cost\":{\"cpu_seconds\":1,\"money\":0.5,\"currency\":\"EUR\"}}",
+         "cost              1.00 CPU s, 0.500000 EUR\n"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        WEIR_AUTO_BUF out = {0};
+        render(cli_render_model, CASES[i].answer, &out);
+        if (strstr(weir_buf_text(&out), CASES[i].cost) == NULL)
+            fail_msg("found: %s", weir_buf_text(&out));
+    }
+}
+
 static void no_page_relies_on_what_an_answer_holds(void **state)
 {
     static const char *const ANSWERS[] = {
@@ -417,6 +437,7 @@ int main(void)
         cmocka_unit_test(workers_show_what_a_run_goes_through_and_waits_for),
         cmocka_unit_test(datasets_show_their_accounting_and_what_was_refused),
         cmocka_unit_test(models_show_which_one_is_active),
+        cmocka_unit_test(a_model_costs_money_only_where_there_are_prices),
         cmocka_unit_test(an_erasure_tells_its_times_and_models),
         cmocka_unit_test(an_accepted_erasure_says_how_to_follow_it),
         cmocka_unit_test(names_that_nobody_has_are_shown_beside_an_accepted_erasure),
