@@ -299,6 +299,27 @@ static void remark_label(const struct orchestrator_config *config,
     }
 }
 
+/* Of numbers, nearly every one would be a class of its own. */
+static void remark_balance(const struct orchestrator_config *config,
+                           const struct weir_yaml_node *dataset, struct cfg_complaints *complaints)
+{
+    static const char *const REALS[] = {"float", "f32", "f64"};
+    const struct weir_yaml_node *selection = section_of(config, "selection");
+    const struct weir_yaml_node *label = weir_yaml_get(dataset, "label");
+    const char *type = weir_yaml_text(weir_yaml_get(label, "type"));
+
+    if (!weir_str_equal(weir_yaml_text(weir_yaml_get(selection, "policy")), "label_balanced") ||
+        weir_yaml_get(label, "at_least") != NULL)
+        return;
+    for (size_t i = 0; i < WEIR_COUNT(REALS); i++)
+        if (weir_str_equal(type, REALS[i]))
+            cfg_note_at(complaints, WEIR_OK, weir_yaml_get(selection, "policy"),
+                        "selection.policy: label_balanced takes each different label for a class, "
+                        "and those of dataset '%s' are numbers (type: %s): at_least makes two "
+                        "classes of them",
+                        name_of(dataset), type);
+}
+
 /* Trainers may be started on another host. */
 static void remark_program(const struct orchestrator_config *config,
                            struct cfg_complaints *complaints)
@@ -334,6 +355,8 @@ void orchestrator_config_foresee(const struct orchestrator_config *config,
     remark_program(config, complaints);
     for (size_t i = 0; i < weir_yaml_length(datasets); i++)
         cfg_note(complaints, check_time(weir_yaml_at(datasets, i), i, &err), &err);
-    for (size_t i = 0; i < weir_yaml_length(datasets); i++)
+    for (size_t i = 0; i < weir_yaml_length(datasets); i++) {
         remark_label(config, weir_yaml_at(datasets, i), complaints);
+        remark_balance(config, weir_yaml_at(datasets, i), complaints);
+    }
 }

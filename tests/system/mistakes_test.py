@@ -120,6 +120,14 @@ def test_a_system_file_and_the_pipeline_are_told_of_in_one_round(folder):
     assert sum("p.yaml:12:20: preprocess.batch.samples" in line for line in lines) == 1, lines
 
 
+def test_numbers_that_are_balanced_as_classes_are_remarked(folder):
+    numbers = [("loss: softmax", "loss: squared"), ("[accuracy]", "[mse]"), ("by: accuracy", "by: mse"), ("new_data", "label_balanced")]
+    for label, expected in ((", type: float", 2), ("", 1)):
+        code, lines = check(changed([*numbers, (", classes: [good, bad, ugly]", label)], folder))
+        assert code == 0 and len(lines) == expected, lines
+        assert expected == 1 or "p.yaml:8:21: selection.policy: label_balanced takes each different label for a class" in lines[0], lines
+
+
 def test_a_program_that_is_not_there_is_remarked(folder):
     system = folder / "s.yaml"
     path = changed([("model: linear, loss: softmax", "program: net")], folder)
