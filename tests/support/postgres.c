@@ -112,10 +112,10 @@ static pid_t spawn_server(const struct weir_test_postgres *postgres, const char 
     WEIR_AUTO_FREE char *log = weir_format("%s/postgres.log", folder);
     WEIR_AUTO_FREE char *sockets = weir_format("unix_socket_directories=%s", folder);
     return spawn(postgres, log,
-                 (const char *const[]){program, "-D", data, "-c", "listen_addresses=", "-c",
-                                       sockets, "-c", "shared_buffers=16MB", "-c", "fsync=off",
-                                       "-c", "max_connections=40", "-c",
-                                       "unix_socket_permissions=0700", NULL});
+                 (const char *const[]){program, "-D", data, "-c", sockets, "--listen_addresses=",
+                                       "--shared_buffers=16MB", "--fsync=off", "--max_wal_size=1GB",
+                                       "--wal_recycle=off", "--max_connections=40",
+                                       "--unix_socket_permissions=0700", NULL});
 }
 
 /* Gives template1, which every database begins as, the schemas of all services. */
@@ -143,7 +143,8 @@ static void make_template(const struct weir_test_postgres *postgres, const char 
     weir_require(chown(fresh, postgres->uid, postgres->gid) == 0);
     run(postgres, log,
         (const char *const[]){initdb, "-D", data, "-U", "weir", "-A", "trust", "-E", "UTF8",
-                              "--locale=C", "--no-sync", "--no-instructions", NULL});
+                              "--locale=C", "--no-sync", "--no-instructions", "--wal-segsize=1",
+                              NULL});
     migrate_template(postgres, fresh);
     if (rename(fresh, template) != 0) /* another test program was faster */
         weir_ignore(weir_remove_tree(fresh, NULL));
@@ -178,7 +179,7 @@ static void copy_template(const struct weir_test_postgres *postgres)
     /* Another user of this machine may not hand us a cluster. */
     weir_require(lstat(template, &found) == 0 && S_ISDIR(found.st_mode));
     weir_require(found.st_uid == postgres->uid);
-    run(postgres, log, (const char *const[]){"/bin/cp", "-a", from, to, NULL});
+    run(postgres, log, (const char *const[]){"/bin/cp", "-R", from, to, NULL});
 }
 
 static void set_conninfo(struct weir_test_postgres *postgres, const char *database)
