@@ -97,9 +97,11 @@ def files_that_are_cut_off_and_other_machines_are_not_compared_with(bench):
 def what_is_not_there_is_bad_usage(bench):
     assert bench.run("u").returncode == BAD_USAGE
     assert bench.run("peers", "cat").returncode == BAD_USAGE
-    for words, products in ((["t"], []), (["peers", "numpy", "--runs", "3"], ["numpy"]),
+    for words, products in ((["suite"], []), (["peers", "numpy", "--runs", "3"], ["numpy"]),
                             (["peers"], ["torch", "fasttext", "numpy", "sklearn", "postgres"])):
         assert bench.run("--products", *words).stdout.split() == products, words
+    refused = bench.run("--products", "suite.bank", "nothing.there")  # before anything is installed or built
+    assert refused.returncode == BAD_USAGE and "no benchmark 'nothing'" in refused.stderr, refused
     assert bench.run("--against", "2026").returncode == BAD_USAGE
     assert bench.run("--history", "t").returncode == FAILED
     unwritable = bench.run("--keep", bench.folder / "bin" / "now", rates={"t.a": FAST})
