@@ -191,7 +191,7 @@ enum weir_status cli_context_remove(const char *name, struct weir_error *err)
 
 /* ---- list ---- */
 
-/* A pass that cannot be read any more is listed with the reason. */
+/* A pass that can no longer be read is listed with the reason. */
 static json_t *context_json(const char *folder, const char *name, const char *used)
 {
     struct weir_error err;

@@ -40,7 +40,7 @@ void cli_show_export_copies(const json_t *exports, struct cli_page *page)
         cli_line(page, "export %lld holds a copy of %lld of them outside of Weir's reach: %s%s",
                  (long long)cli_number(one, "export"), (long long)cli_number(one, "samples"),
                  cli_text(one, "directory"),
-                 cli_flag(one, "there") ? "" : ", which is not there any more");
+                 cli_flag(one, "there") ? "" : ", which is no longer there");
     }
 }
 

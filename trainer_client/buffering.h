@@ -113,7 +113,7 @@ void trainer_buffering_arrived(struct buffering *buffering, uint32_t worker, uin
                                uint64_t left, int64_t now_ns);
 void trainer_buffering_leave(struct buffering *buffering, uint32_t worker);
 bool trainer_buffering_due(const struct buffering *buffering, int64_t now_ns);
-/* Decides anew: buffering->bytes. */
+/* Decides again: buffering->bytes. */
 void trainer_buffering_look(struct buffering *buffering, const struct buffering_extent *extent,
                             int64_t now_ns);
 /* "jitter" */

@@ -100,7 +100,7 @@ struct delivery {
     uint64_t common;
 };
 
-/* Neither hands out nor accepts anything any more (rule 7). */
+/* No longer hands out or accepts anything (rule 7). */
 static inline bool delivery_is_over(const struct delivery *delivery)
 {
     return delivery->superseded || delivery->regroup;

@@ -55,7 +55,7 @@ struct lending {
 };
 
 void trainer_lending_fini(struct lending *lending);
-/* Changes the window: the memory of slots that it has no room for any more is given back as they become idle. */
+/* Changes the window: the memory of slots that it no longer has room for is given back as they become idle. */
 void trainer_lending_resize(struct lending *lending, size_t window_bytes);
 /* A batch of so many bytes will come. */
 void trainer_lending_saw(struct lending *lending, size_t bytes);

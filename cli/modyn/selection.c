@@ -80,7 +80,7 @@ static bool can_choose_in_batch(const char *method)
            strcmp(method, "uncertainty") == 0;
 }
 
-/* Inside a batch, and with rs2, there is no set to be chosen anew. */
+/* Inside a batch, and with rs2, there is no set to be chosen again. */
 static void put_period(const struct weir_yaml_node *config, const char *method, double epochs,
                        struct weir_buf *out)
 {

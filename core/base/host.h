@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* Returns a number that processes share when the same kernel runs them, since it was booted: to them, and to no others,
- * device and inode numbers name the same files. Never 0. Drawn anew each time where the kernel does not say: then
+ * device and inode numbers name the same files. Never 0. Drawn again each time where the kernel does not say: then
  * nobody shares it. */
 uint64_t weir_host_id(void);
 /* Writes what figures depend on to the caller's memory: "2 x PROCESSOR, Linux 6.1.0". */

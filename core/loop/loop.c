@@ -395,7 +395,7 @@ static bool poll_meanwhile(struct sources *sources, int fd, short poll_events, i
     return awaited->revents != 0;
 }
 
-/* A loop that is to stop calls nobody any more. */
+/* A loop that is to stop no longer calls anybody. */
 static bool poll_alone(int fd, short poll_events, int64_t wait_ms)
 {
     zmq_pollitem_t item;

@@ -36,7 +36,7 @@ struct listener {
     size_t clients;
     uint64_t run_timer; /* 0: none */
     bool has_room;      /* a client has left since it was last run */
-    bool is_retired;    /* takes up no connections any more */
+    bool is_retired;    /* accepts no further connections */
 };
 
 struct http_request {

@@ -200,7 +200,7 @@ void orchestrator_pipeline_ask_rows(const struct pipeline *pipeline, struct weir
 void orchestrator_pipeline_keep_rows(struct pipeline *pipeline,
                                      const struct weir_asked asked[ROWS]);
 void orchestrator_pipeline_rows_fini(struct pipeline_rows *rows);
-/* Takes what the rows of the pipeline say, read anew unless nothing has changed since. */
+/* Takes what the rows of the pipeline say, read again unless nothing has changed since. */
 enum weir_status orchestrator_pipeline_load(struct pipeline *pipeline,
                                             struct weir_error *err) WEIR_MUST_USE;
 /* Name of the newest model that is stored, as it was loaded; NULL: there is none. Borrowed. */

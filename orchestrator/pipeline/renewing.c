@@ -1,4 +1,4 @@
-/* RENEWING: a round of a training is over, and its set is to be chosen anew, by the model as it is now. That becomes a
+/* RENEWING: a round of a training is over, and its set is to be chosen again, by the model as it is now. That becomes a
  * model of its own, which is never active: it scores, and the next round starts from it. Then the selector is asked
  * again, and the model before it goes. */
 #include "core/base/log.h"

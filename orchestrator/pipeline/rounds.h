@@ -1,4 +1,4 @@
-/* Rounds of a training: its epochs, cut where the set is chosen anew (selection.score.period). Pure. */
+/* Rounds of a training: its epochs, cut where the set is chosen again (selection.score.period). Pure. */
 #ifndef ORCHESTRATOR_PIPELINE_ROUNDS_H
 #define ORCHESTRATOR_PIPELINE_ROUNDS_H
 

@@ -1,7 +1,7 @@
 /* The pool of workers: as many as the dispatcher says that the runs need, within the bounds of the system file, or as a
  * person has set. It tells the dispatcher the bounds and who is to end every POOL_ASK_MS, and at once when a job opens
- * or closes, and is told how many there should be, and who holds nothing any more. plan.h decides what becomes of each
- * worker; here that is committed, and done only then. Survives: a crash between any two steps. */
+ * or closes, and is told how many there should be, and who no longer holds anything. plan.h decides what becomes of
+ * each worker; here that is committed, and done only then. Survives: a crash between any two steps. */
 #ifndef ORCHESTRATOR_POOL_POOL_H
 #define ORCHESTRATOR_POOL_POOL_H
 

@@ -49,7 +49,7 @@ struct orchestrator_child {
     char *const *env;  /* NULL: ours */
     const char *input; /* its standard input, at every start; NULL: empty */
     const char *
-        output; /* a file that is made anew at every start, in place of the log: of a command, which is
+        output; /* a file that is made again at every start, in place of the log: of a command, which is
                             * begun and ends without a word in ours; NULL: it has a log */
     const char *directory;                        /* NULL: ours */
     const struct orchestrator_identity *identity; /* NULL: as we are */

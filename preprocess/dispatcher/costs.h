@@ -29,7 +29,7 @@ struct dispatcher_cost {
         int64_t ns;
         uint64_t bytes;
         uint64_t taken;        /* not stored: workers tell it again */
-        uint64_t rows, kept;   /* not stored: plans are made anew */
+        uint64_t rows, kept;   /* not stored: plans are made again */
     } of[CHAIN_OPERATORS_MAX]; /* zeros beyond those that the job has */
 };
 

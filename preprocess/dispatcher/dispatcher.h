@@ -199,7 +199,7 @@ void preprocess_dispatcher_note_making(struct dispatcher_entry *entry,
 /* Of a beat that was taken in. */
 void preprocess_dispatcher_note_taking(struct dispatcher_entry *entry,
                                        const struct msg_client_beat *beat, int64_t now_ms);
-/* Decides anew: a few times a second. */
+/* Decides again: a few times a second. */
 void preprocess_dispatcher_size(struct dispatcher *dispatcher);
 /* Nobody uses a job that somebody has used. */
 void preprocess_dispatcher_end_use(struct dispatcher *dispatcher, struct dispatcher_entry *entry);

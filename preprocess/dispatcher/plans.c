@@ -121,7 +121,7 @@ static void save(const struct plans *plans, const struct dispatcher_entry *entry
 
 /* ---- plans in use ---- */
 
-/* One that had to make room is measured anew. */
+/* One that had to make room is measured again. */
 static struct plans_row *row_for(struct plans *plans, struct dispatcher_entry *entry,
                                  int64_t now_ms)
 {

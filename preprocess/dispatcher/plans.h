@@ -28,13 +28,13 @@ struct plans_stored {
     struct planning planning;
     struct keeping keeping;
 };
-/* Loads the plan of a job as it is stored; one that is begun anew where there is none, or it cannot be read: a plan is
+/* Loads the plan of a job as it is stored; one that is begun again where there is none, or it cannot be read: a plan is
  * no more than advice. On any thread. */
 void preprocess_plans_load(struct weir_db *db, const struct dispatcher_entry *entry,
                            struct plans_stored *ret_stored);
 /* True: it is in memory, and need not be loaded. */
 bool preprocess_plans_has(const struct plans *plans, const struct dispatcher_entry *entry);
-/* Takes up the plan of a job that is to be in use, unless there is one in memory. `stored` NULL: it is begun anew. */
+/* Takes up the plan of a job that is to be in use, unless there is one in memory. `stored` NULL: it is begun again. */
 void preprocess_plans_take_up(struct plans *plans, struct dispatcher_entry *entry,
                               const struct plans_stored *stored, int64_t now_ms);
 /* Returns the plan of a job, begun if there was none, and has the job keep what it says. It may make room for another
@@ -59,7 +59,7 @@ struct plans_costs {
 /* Takes in what the operators of a job have cost. */
 void preprocess_plans_note(struct plans *plans, struct dispatcher_entry *entry,
                            const struct plans_spent *spent, int64_t now_ms);
-/* Returns how each operator runs (enum chain_fusion), by place as written; in the arena. The chain is planned anew for
+/* Returns how each operator runs (enum chain_fusion), by place as written; in the arena. The chain is planned again for
  * it. */
 struct weir_u32s preprocess_plans_fusion(struct plans *plans, struct dispatcher_entry *entry,
                                          int64_t now_ms, struct weir_arena *arena);

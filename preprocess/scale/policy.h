@@ -48,7 +48,7 @@ struct scale_policy {
     /* Required. The first decision, before anything is reported. */
     void (*begin)(void *state, const struct scale_setting *setting,
                   struct scale_decision *ret_decision);
-    /* Required. Takes in a report and decides anew. */
+    /* Required. Takes in a report and decides again. */
     void (*report)(void *state, const struct scale_setting *setting,
                    const struct scale_report *report, struct scale_decision *ret_decision);
 };

@@ -41,7 +41,7 @@ struct selector_choosing {
     const struct selector_section *section;
     const char *pipeline;
     uint64_t trigger;
-    uint32_t round;           /* from 0: what is drawn for a later one is drawn anew */
+    uint32_t round;           /* from 0: what is drawn for a later one is drawn again */
     const uint64_t *datasets; /* numbers, in the order of the file */
     size_t dataset_count;
     struct selection_losses *losses; /* for a policy that goes by them; else NULL */

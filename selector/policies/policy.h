@@ -126,7 +126,7 @@ struct selection_scored {
     const struct weir_yaml_node *node; /* that names it */
     const void *options;               /* the method's */
     bool balance;                      /* each label gets its share of the target */
-    uint32_t period; /* epochs until it is chosen anew within a training; 0: it is not */
+    uint32_t period; /* epochs until it is chosen again within a training; 0: it is not */
     const struct weir_yaml_node *presample; /* a selection before this one; NULL: none */
     const char *from; /* the pipeline whose scores are used where it has some; NULL: only its own */
 };

@@ -1,6 +1,6 @@
 /* The columns of a dataset whose records are tables: those of the first file that gave it samples, which every other
  * file has to have, too, in the same order; more may follow. So a field has one place in all records, and readers know
- * it by name. Once no file has samples any more, as when the only one is replaced, the next one brings its own. */
+ * it by name. When no file is left that has samples, as when the only one is replaced, the next one brings its own. */
 #ifndef WEIR_STORAGE_TABLE_COLUMNS_H
 #define WEIR_STORAGE_TABLE_COLUMNS_H
 

@@ -13,7 +13,7 @@ struct identities;
 struct identity;
 
 struct identities *storage_identities_new(struct weir_loop *loop);
-void storage_identities_free(struct identities *identities); /* nobody waits any more */
+void storage_identities_free(struct identities *identities); /* nobody waits by then */
 /* That of a profile, or with NULL of the chain; `identities` owns it. */
 struct identity *storage_identities_find(struct identities *identities, const char *profile);
 

@@ -216,7 +216,7 @@ static void on_keys(void *owner, const struct s3_credentials *keys, const struct
         call->done(call->owner, NULL, err);
 }
 
-/* Each try is signed anew: keys and clocks have moved on meanwhile. */
+/* Each try is signed again: keys and clocks have moved on meanwhile. */
 static void begin_try(void *owner)
 {
     struct s3_call *call = owner;

@@ -1,4 +1,4 @@
-/* Requests of one asker to object stores, one at a time, each try signed anew. A request that gets no answer, half an
+/* Requests of one asker to object stores, one at a time, each try signed again. A request that gets no answer, half an
  * answer or one that may pass (storage_s3_answer_judge()) is sent again, after pauses at random below a bound that
  * doubles. Answers are bounded, redirections are not followed, a connection that stands still is given up. */
 #ifndef WEIR_STORAGE_S3_CALL_H

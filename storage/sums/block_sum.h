@@ -23,8 +23,8 @@ struct block_sum {
      * that they have not changed since. */
     bool is_unproven;
 };
-/* The length of a block that was found damaged when something else in it had to be overwritten: no sum can tell of it
- * any more. */
+/* The length of a block that was found damaged when something else in it had to be overwritten: no sum can
+ * tell of it after that. */
 #define SUM_DAMAGED UINT32_MAX
 
 /* True for the same block of the same file. */

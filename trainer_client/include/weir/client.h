@@ -368,7 +368,7 @@ void weir_batch_release(struct weir_batch *batch);
 
 /** Says what the model makes of a batch: `values` has a row of `width` numbers for each of its samples, in order. The
  * library adds ids, labels, groups and slices. Said before the batch is released; of a sample that is said again the
- * last row counts. A training says it of its last epoch only in effect: another epoch begins anew.
+ * last row counts. A training says it of its last epoch only in effect: another epoch begins again.
  * @return INVALID when the mode asks for another kind, the width differs from an earlier one, or the run was opened
  * without its task. */
 enum weir_client_status weir_client_output(struct weir_client *client,
