@@ -138,6 +138,19 @@ def hosts(*names):
         made.close()
 
 
+def assert_unreadable(file, texts):
+    """Of what was captured: it is of connections with keys, and holds none of the texts."""
+    wire = file.read_bytes()
+    assert b"CURVE" in wire, f"{file.name}: nothing was captured"  # the greeting of each connection
+    for text in texts:
+        assert text.encode() not in wire, f"{file.name}: {text!r} can be read"
+
+
+def secret_of(path):
+    """The secret of a pass."""
+    return next(line.split('"')[1] for line in path.read_text().splitlines() if line.startswith("secret"))
+
+
 def capture(device, file):
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ALL_PROTOCOLS)) as raw, open(file, "wb") as out:
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 << 20)

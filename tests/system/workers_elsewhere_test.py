@@ -197,17 +197,20 @@ def test_a_worker_of_another_tenant_is_leased_nothing():
     lab.remove()
 
 
-def test_a_worker_on_another_host_makes_the_same_models():
+def test_a_worker_on_another_host_makes_the_same_models_and_nothing_on_its_way_can_be_read():
     if namespaces.lacking():
         print(f"not tried: {namespaces.lacking()}")
         return
     lab = Lab(samples=600, every=200, epochs=1)
-    wanted = expected(lab)
-    with namespaces.hosts("platform", "rosa") as net, \
+    wanted, wire = expected(lab), lab.folder / "wire"
+    with namespaces.hosts("platform", "rosa") as net, net.captured("rosa", wire), \
             platform(lab, net.addresses["platform"], net.inside("platform")), \
             working(lab, "rosa", *nothing(lab), address=net.addresses["rosa"], host=net.inside("rosa")):
         submit(lab)
         assert outcome(told(lab)) == wanted
+    people = {record["user"] for record in lab.records}
+    namespaces.assert_unreadable(wire, (namespaces.secret_of(lab.folder / "rosa.key"), "[work, spam]", "tokenize_words", *people,
+                                        *(record["text"] for record in lab.records)))
     lab.remove()
 
 
