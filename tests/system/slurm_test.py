@@ -217,6 +217,38 @@ def test_jobs_that_slurm_has_forgotten_are_replaced(cluster):
     lab.remove()
 
 
+def workers_on(cluster, node):
+    return [pid for pid in cluster.processes_of(node) if Path(f"/proc/{pid}/comm").read_text().strip() == "worker"]
+
+
+def test_a_node_that_is_cut_off_until_slurm_gives_it_up_and_comes_back_costs_nothing(cluster):
+    """Its worker lives on meanwhile, and another one has its name and its key."""
+    if not cluster.networks:
+        print("not tried: the nodes have one address")
+        return
+    lab = new_lab(epochs=150)
+    with open(lab.system, "a") as system:
+        system.write(f"listen: tcp://{cluster.address}:{free_ports(cluster.address)}\nbatches: {{listen: 'tcp://{cluster.address}:*'}}\n")
+    with on_slurm(lab):
+        await_running(lab)
+        node = await_jobs(cluster, WORKERS)[0][3]
+        lab.weir("submit", str(lab.pipeline))
+        await_trainer(lab)
+        cluster.cut(node)
+        assert workers_on(cluster, node)
+        assert_as_without(lab, finish(lab))
+        await_that(lambda: len(running(cluster)) == WORKERS and node not in [job[3] for job in running(cluster)],
+                   cluster.jobs, pause_s=0.5)
+        await_running(lab)
+        cluster.cut(node, False)
+        await_that(lambda: node in cluster.up(), cluster.logs, pause_s=0.5)  # which takes Slurm a while
+        await_that(lambda: not workers_on(cluster, node), lambda: cluster.processes_of(node), pause_s=0.5)
+        assert len(await_jobs(cluster, WORKERS)) == len(members(lab))
+        await_running(lab)
+    assert_nothing_left(cluster, lab)
+    lab.remove()
+
+
 def test_a_node_that_is_drained_keeps_its_worker_and_gets_no_other(cluster):
     lab = new_lab()
     with on_slurm(lab):

@@ -290,11 +290,12 @@ class SlurmLab:
         lines = self.run("squeue", "-h", "-r", "-t", states, "-o", "%j|%i|%T|%N").splitlines()
         return [tuple(line.split("|")) for line in lines]
 
+    def up(self):
+        """Names of the nodes that jobs can be put on."""
+        return self.run("sinfo", "-h", "-N", "-p", "work", "-t", "idle,mix,alloc", "-o", "%N", check=False).split()
+
     def await_nodes(self, count):
-        def are_up():
-            up = self.run("sinfo", "-h", "-N", "-p", "work", "-t", "idle,mix,alloc", "-o", "%N", check=False)
-            return len(up.split()) >= count
-        self._await(are_up, "the nodes do not come up")
+        self._await(lambda: len(self.up()) >= count, "the nodes do not come up")
 
     @staticmethod
     def _await(what, complaint):
