@@ -271,6 +271,16 @@ static double report(struct planner *planner, const struct planner_pipeline *pip
     return rate;
 }
 
+/* Workers that are busy with the optimum, if each brings its batches through all stages, one after another (Little, "A
+ * proof for the queuing formula L = λW", 1961). */
+static double busy_workers(const struct optimum_problem *problem, const struct optimum *optimum)
+{
+    double seconds = 0;
+    for (size_t i = 0; i < problem->stage_count; i++)
+        seconds += problem->stages[i].seconds;
+    return optimum->rate * seconds;
+}
+
 static uint32_t planned(const struct planner *planner)
 {
     static const double SPARE = 1.25; /* queues of sequential operators are not to run empty */
@@ -279,7 +289,7 @@ static uint32_t planned(const struct planner *planner)
     if (!preprocess_model_problem(&planner->model, &planner->surroundings, &problem))
         return 1;
     preprocess_optimum_solve(&problem, &optimum);
-    double workers = ceil(SPARE * preprocess_optimum_workers(&problem, &optimum)) + 1;
+    double workers = ceil(SPARE * busy_workers(&problem, &optimum)) + 1;
     return (uint32_t)fmax(1, fmin(workers, PLANNER_WORKERS_MAX));
 }
 

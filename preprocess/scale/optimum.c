@@ -130,15 +130,6 @@ void preprocess_optimum_solve(const struct optimum_problem *problem, struct opti
     give_units(problem, ret_optimum);
 }
 
-double preprocess_optimum_workers(const struct optimum_problem *problem,
-                                  const struct optimum *optimum)
-{
-    double seconds = 0;
-    for (size_t i = 0; i < problem->stage_count; i++)
-        seconds += problem->stages[i].seconds;
-    return optimum->rate * seconds;
-}
-
 const char *preprocess_optimum_limit_name(enum optimum_limit limit)
 {
     static const char *const NAMES[] = {"cores", "stage", "bandwidth", "consumers", "nothing"};

@@ -52,10 +52,6 @@ struct optimum {
 };
 
 void preprocess_optimum_solve(const struct optimum_problem *problem, struct optimum *ret_optimum);
-/* Returns the workers that are busy with the optimum, if each brings its batches through all stages, one after another
- * (Little, "A proof for the queuing formula L = λW", 1961). */
-double preprocess_optimum_workers(const struct optimum_problem *problem,
-                                  const struct optimum *optimum);
 /* Returns the name of a limit. */
 const char *preprocess_optimum_limit_name(enum optimum_limit limit);
 
