@@ -54,10 +54,15 @@ static bool is_ours(const char *variable)
     return false;
 }
 
-/* Of a worker. */
+/* True of a variable that a member has to find though it is ours: which programs a worker may run, and what the system
+ * file gives a program. */
 static bool is_told(const struct orchestrator_child *member, const char *variable)
 {
-    return member->jail == NULL && weir_programs_tell(variable);
+    size_t size = strcspn(variable, "=");
+    bool is_named = member->jail == NULL && weir_programs_tell(variable);
+    for (const char *const *name = member->told; !is_named && name != NULL && *name != NULL; name++)
+        is_named = strlen(*name) == size && strncmp(*name, variable, size) == 0;
+    return is_named;
 }
 
 static enum weir_status write_private(const char *path, struct weir_bytes text,

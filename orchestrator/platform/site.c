@@ -60,6 +60,17 @@ static char **foreign_environment(const struct orchestrator_site *site,
     return orchestrator_environment_add_rank(env, &program->rank);
 }
 
+/* Names of the variables that the system file gives the user's program. */
+static const char **told_to(const struct weir_allowed *foreign)
+{
+    size_t count = weir_yaml_pairs(foreign->env);
+    const char **told = weir_calloc(count + 1, sizeof(*told));
+
+    for (size_t i = 0; i < count; i++)
+        told[i] = weir_yaml_key(foreign->env, i);
+    return told;
+}
+
 void orchestrator_site_command_free(char **argv)
 {
     for (size_t i = 0; argv[i] != NULL; i++)
@@ -74,6 +85,7 @@ struct orchestrator_child orchestrator_site_child(const struct orchestrator_site
     bool is_foreign = program->foreign != NULL;
     launched->argv =
         is_foreign ? foreign_command(program->foreign) : orchestrator_site_command(site, program);
+    launched->told = is_foreign ? told_to(program->foreign) : NULL;
     launched->env = orchestrator_environment_apart(program->gpus);
     if (is_foreign)
         launched->env = foreign_environment(site, program, launched->env);
@@ -90,6 +102,7 @@ struct orchestrator_child orchestrator_site_child(const struct orchestrator_site
         .name = program->name,
         .argv = launched->argv,
         .env = launched->env,
+        .told = launched->told,
         .directory = is_foreign ? program->open[0] : NULL,
         .restart = program->restart,
         .jail = program->open != NULL ? &launched->jail : NULL,
@@ -103,4 +116,5 @@ void orchestrator_site_child_fini(struct orchestrator_launched *launched)
 {
     orchestrator_site_command_free(launched->argv);
     orchestrator_environment_free(launched->env);
+    free(launched->told);
 }

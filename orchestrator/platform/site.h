@@ -22,6 +22,7 @@ void orchestrator_site_command_free(char **argv);
 struct orchestrator_launched {
     char **argv;
     char **env;
+    const char **told;
     struct weir_jail jail;
 };
 

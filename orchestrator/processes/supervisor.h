@@ -47,6 +47,9 @@ struct orchestrator_child {
     const char *name;  /* unique; its log is NAME.log */
     char *const *argv; /* argv[0] is a path */
     char *const *env;  /* NULL: ours */
+    const char *const *
+        told; /* names of those that it has to find wherever it is started, also where we have them;
+                              * NULL at the end, or none */
     const char *input; /* its standard input, at every start; NULL: empty */
     const char *
         output; /* a file that is made again at every start, in place of the log: of a command, which is

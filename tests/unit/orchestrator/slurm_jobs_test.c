@@ -1,5 +1,8 @@
 /* Jobs of Slurm as they are submitted, seen, put back, cancelled, lost and forgotten; and never two of a name. */
+#include "core/base/file.h"
 #include "core/base/jail.h"
+#include "core/base/memory.h"
+#include "orchestrator/launchers/slurm_folder.h"
 #include "orchestrator/launchers/slurm_jobs.h"
 #include "orchestrator/launchers/slurm_script.h"
 
@@ -7,6 +10,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -415,6 +419,29 @@ static void a_member_with_a_jail_is_locked_in_on_its_node(void **state)
         "'sockets=all' '--' '/opt/train.py'\n"));
 }
 
+static void a_member_finds_what_it_is_told_also_where_we_have_it(void **state)
+{
+    (void)state;
+    static char program[] = "/opt/train.py", ours[] = "TRIED_OURS=x", told[] = "TRIED_TOLD=y",
+                other[] = "TRIED_OTHER=z", *argv[] = {program, NULL},
+                *env[] = {ours, told, other, NULL};
+    static const char *const names[] = {"TRIED_TOLD", NULL};
+    char directory[] = "/tmp/weir-slurm-jobs-XXXXXX";
+    const struct orchestrator_child member = {
+        .name = "trainer-7", .argv = argv, .env = env, .told = names};
+    const struct launcher_group group = {.name = GROUP, .members = &member, .count = 1};
+    struct weir_error err;
+    WEIR_AUTO_BUF text = {0};
+    assert_non_null(mkdtemp(directory));
+    const struct slurm_folders folders = {.directory = directory, .log_dir = directory};
+    WEIR_AUTO_FREE char *path = weir_format("%s/%s/env-0", directory, GROUP);
+    assert_int_equal(setenv("TRIED_OURS", "x", 1) | setenv("TRIED_TOLD", "y", 1), 0);
+    assert_int_equal(orchestrator_slurm_folder_write(&folders, &group, &err), WEIR_OK);
+    assert_int_equal(weir_file_read(path, 4096, &text, &err), WEIR_OK);
+    assert_string_equal(weir_buf_text(&text), "export TRIED_TOLD='y'\nexport TRIED_OTHER='z'\n");
+    assert_int_equal(weir_remove_tree(directory, &err), WEIR_OK);
+}
+
 static void records_of_ends_are_read_and_others_refused(void **state)
 {
     (void)state;
@@ -469,6 +496,7 @@ int main(void)
         cmocka_unit_test(a_gang_is_one_job),
         cmocka_unit_test(words_of_a_script_are_words_of_the_command_whatever_they_hold),
         cmocka_unit_test(a_member_with_a_jail_is_locked_in_on_its_node),
+        cmocka_unit_test(a_member_finds_what_it_is_told_also_where_we_have_it),
         cmocka_unit_test(records_of_ends_are_read_and_others_refused),
         cmocka_unit_test(answers_of_programs_are_read_and_others_refused),
     };
