@@ -307,7 +307,7 @@ REFUSED = {
     "loss=lambda outputs, labels: (outputs - labels).abs().mean()": r"loss: expected one of each of 16 samples, found \(\): use reduction='none'",
     "loss=lambda outputs, labels: (outputs[:, :1] - labels[:, 0])": None,  # labels are vectors: what it makes of them is its affair
     "loss=lambda outputs, labels: nn.CrossEntropyLoss()(outputs, labels.long()[:, 0] % 2, 3, 4)": "the loss, given float32 .16, 2., float32 .16, 2.: TypeError",
-    "inputs=lambda batch: batch.tensors['numbers']": r"inputs\(\), given dense float32 \(16, 3\): KeyError: 'numbers'",
+    "inputs=lambda batch: batch.tensors['numbers']": r"inputs\(\), given dense float32 \(16, 3\): KeyError: 'no tensor numbers: the operators make dense'",
     "model=lambda task: nn.Linear(5, 2)": r"the model, given float32 \(16, 3\): RuntimeError: mat1 and mat2 shapes cannot be multiplied",
     "loss=lambda outputs, labels: (outputs - labels) * float('nan')": r"loss: found nan, expected a number: batch 0, epoch 0, float32 .16, 2.: a smaller",
     "accumulate=0": "serve: expected accumulate from 1",

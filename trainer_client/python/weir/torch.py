@@ -53,6 +53,13 @@ class Batch(NamedTuple):
         return rectangle
 
 
+class _Named(dict[str, torch.Tensor]):
+    """The tensors of a batch, which says their names when another one is asked for."""
+
+    def __missing__(self, name: str) -> torch.Tensor:
+        raise KeyError(f"no tensor {name}: the operators make {', '.join(self)}")
+
+
 def as_tensor(tensor: weir.Tensor) -> torch.Tensor:
     """Return a torch tensor of the same memory; of uint32, which older versions do not have, a copy as int64."""
     if tensor.dtype != "uint32":
@@ -85,7 +92,7 @@ def as_batch(batch: weir.Batch, device: torch.device | str | None = None) -> Bat
         moved(batch.ids),
         numbers,
         moved(batch.weights),
-        {name: moved(tensor) for name, tensor in tensors.items()},
+        _Named((name, moved(tensor)) for name, tensor in tensors.items()),
         {name: moved(offsets) for name, tensor in tensors.items() if (offsets := tensor.offsets) is not None},
         batch.global_samples,
         batch.global_weight,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -20,7 +21,7 @@ class Copies:
         self._stream = torch.cuda.Stream(device)
 
     def __call__(self, tensor: torch.Tensor) -> torch.Tensor:
-        reader = torch.cuda.current_stream(self._device)
+        reader: Any = torch.cuda.current_stream(self._device)  # record_stream() declares a class that it is not
         with torch.cuda.stream(self._stream):
             copy = tensor.pin_memory().to(self._device, non_blocking=True)
         reader.wait_stream(self._stream)
@@ -31,4 +32,6 @@ class Copies:
 @functools.cache
 def mover(device: torch.device) -> Callable[[torch.Tensor], torch.Tensor]:
     """Return what brings a tensor to the device."""
-    return Copies(device) if device.type == "cuda" else functools.partial(torch.Tensor.to, device=device)
+    if device.type == "cuda":
+        return Copies(device)
+    return functools.partial(torch.Tensor.to, device=device)
