@@ -25,11 +25,11 @@ static enum weir_status reach(struct selector_serving *serving, const char *data
                               const struct msg_set_read *asked, struct weir_error *err)
 {
     bool whole = asked->epoch > 0;
-    if (weir_str_equal(serving->digest, asked->digest) && (serving->is_checked || !whole))
-        return WEIR_OK;
-    if (!is_digest(asked->digest))
+    if (!is_digest(asked->digest)) /* an empty one is that of no set, and no set is open at first */
         return weir_fail(err, WEIR_INVALID, "set_read.digest: expected %d hexadecimal digits",
                          WEIR_DIGEST_TEXT_MAX - 1);
+    if (weir_str_equal(serving->digest, asked->digest) && (serving->is_checked || !whole))
+        return WEIR_OK;
     weir_sample_set_close(&serving->set);
     serving->digest[0] = '\0';
     WEIR_AUTO_FREE char *path = weir_format("%s/sets/%s.set", data_dir, asked->digest);

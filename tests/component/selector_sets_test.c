@@ -209,6 +209,7 @@ static void parts_end_to_end_are_the_set(void **state)
     assert_int_equal(lab_open_pipeline(fixture, "{policy: random, limit: 40}", false), WEIR_OK);
     assert_int_equal(lab_select_live(fixture, 1, 1), WEIR_OK);
     assert_int_equal(weir_sample_set_open(fixture->path, &set, &err), WEIR_OK);
+    assert_int_equal(read_part(fixture, "", 0, 1).status, WEIR_INVALID); /* before any is open */
     for (uint64_t first = 0; first < 40; first += 15) {
         struct part part = read_part(fixture, fixture->digest, first, 15);
         assert_int_equal(part.status, WEIR_OK);
