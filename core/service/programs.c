@@ -1,6 +1,7 @@
 /* Programs of the user that pipelines may name. */
 #include "core/service/programs.h"
 
+#include "core/base/environment.h"
 #include "core/base/jail.h"
 #include "core/base/memory.h"
 #include "core/config/sections.h"
@@ -167,9 +168,7 @@ bool weir_programs_are_told(void)
 
 bool weir_programs_tell(const char *variable)
 {
-    size_t size = strcspn(variable, "=");
-    return (size == strlen(VARIABLE) && strncmp(variable, VARIABLE, size) == 0) ||
-           (size == strlen(WEIR_CLOSED) && strncmp(variable, WEIR_CLOSED, size) == 0);
+    return weir_variable_is(variable, VARIABLE) || weir_variable_is(variable, WEIR_CLOSED);
 }
 
 static enum weir_status find_one(const struct weir_yaml_node *programs, const char *name,

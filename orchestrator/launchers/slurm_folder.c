@@ -1,6 +1,7 @@
 /* Files of a group, each small. */
 #include "orchestrator/launchers/slurm_folder.h"
 
+#include "core/base/environment.h"
 #include "core/base/file.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
@@ -58,10 +59,9 @@ static bool is_ours(const char *variable)
  * file gives a program. */
 static bool is_told(const struct orchestrator_child *member, const char *variable)
 {
-    size_t size = strcspn(variable, "=");
     bool is_named = member->jail == NULL && weir_programs_tell(variable);
     for (const char *const *name = member->told; !is_named && name != NULL && *name != NULL; name++)
-        is_named = strlen(*name) == size && strncmp(*name, variable, size) == 0;
+        is_named = weir_variable_is(variable, *name);
     return is_named;
 }
 
