@@ -3,6 +3,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "core/base/path.h"
 #include "core/rpc/keys.h"
 #include "core/rpc/pass.h"
 
@@ -78,7 +79,7 @@ static enum weir_status find_name_in_use(char **ret_name, struct weir_error *err
         return WEIR_OK; /* a service without a home has no contexts */
     WEIR_AUTO_FREE char *target = read_link(link);
     if (target != NULL)
-        *ret_name = weir_strdup(strrchr(target, '/') != NULL ? strrchr(target, '/') + 1 : target);
+        *ret_name = weir_strdup(weir_path_name(target));
     return WEIR_OK;
 }
 

@@ -7,6 +7,7 @@
 #include "cli/new_file.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "core/base/path.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,8 +38,7 @@ static void free_import(struct import *import, size_t count)
 /* DIR/NAME.yaml for …/NAME.yml. */
 static char *target_of(const char *file, const char *folder)
 {
-    const char *slash = strrchr(file, '/'), *name = slash != NULL ? slash + 1 : file;
-    const char *dot = strrchr(name, '.');
+    const char *name = weir_path_name(file), *dot = strrchr(name, '.');
 
     return weir_format("%s/%.*s.yaml", folder, dot != NULL ? (int)(dot - name) : (int)strlen(name),
                        name);

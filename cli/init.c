@@ -6,6 +6,7 @@
 #include "cli/guessing/pipeline.h"
 #include "cli/new_file.h"
 #include "core/base/memory.h"
+#include "core/base/path.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -30,9 +31,7 @@ static const char EXAMPLE[] =
 static char *name_from(const char *path)
 {
     WEIR_AUTO_FREE char *real = realpath(path, NULL);
-    const char *whole = real != NULL ? real : path;
-    const char *slash = strrchr(whole, '/');
-    const char *last = slash != NULL ? slash + 1 : whole;
+    const char *last = weir_path_name(real != NULL ? real : path);
     char *name = weir_strndup(last, strcspn(last, "."));
     size_t size = 0;
 

@@ -2,6 +2,7 @@
 #include "cli/guessing/folder.h"
 
 #include "core/base/memory.h"
+#include "core/base/path.h"
 #include "core/config/written_time.h"
 
 #include <errno.h>
@@ -51,13 +52,6 @@ static bool ends_in(const char *text, size_t size, const char *end)
     size_t tail = strlen(end);
 
     return size > tail && strncasecmp(text + size - tail, end, tail) == 0;
-}
-
-static const char *name_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash != NULL ? slash + 1 : path;
 }
 
 static struct cli_guess_file describe(char *path, uint64_t bytes)
@@ -214,7 +208,7 @@ static char *pattern_of(const struct cli_guess_folder *folder)
         differ = differ || strcmp(file->suffix, first->suffix) != 0;
     }
     if (folder->is_single)
-        return weir_strdup(name_of(first->path));
+        return weir_strdup(weir_path_name(first->path));
     if (!differ)
         return weir_format("*%s", first->suffix);
     return weir_strdup(folder->kind == CLI_GUESS_JPEG  ? "*.[jJ]*[gG]"
@@ -262,12 +256,12 @@ static char *prefix_of(const struct cli_guess_folder *folder)
 
     for (size_t i = 0; i < folder->count; i++)
         if (cli_guess_folder_counts(folder, &folder->files[i]) && !folder->files[i].is_odd)
-            meet(&prefix, name_of(folder->files[i].path));
+            meet(&prefix, weir_path_name(folder->files[i].path));
     if (prefix == NULL || *prefix == '\0' || strpbrk(prefix, "*?[\\") != NULL)
         return NULL;
     for (size_t i = 0; i < folder->count; i++)
         if (folder->files[i].is_odd &&
-            strncmp(name_of(folder->files[i].path), prefix, strlen(prefix)) == 0)
+            strncmp(weir_path_name(folder->files[i].path), prefix, strlen(prefix)) == 0)
             return NULL;
     return WEIR_TAKE(prefix);
 }
@@ -340,10 +334,10 @@ static enum weir_status list(const char *path, struct cli_guess_folder *folder,
         return weir_fail(err, WEIR_NOT_FOUND, "%s: %s", path, strerror(errno));
     folder->is_single = S_ISREG(about.st_mode);
     if (folder->is_single) {
-        size_t above = (size_t)(name_of(path) - path);
+        size_t above = (size_t)(weir_path_name(path) - path);
 
         folder->path = above > 0 ? weir_strndup(path, above > 1 ? above - 1 : 1) : weir_strdup(".");
-        add_file(folder, name_of(path), (uint64_t)about.st_size);
+        add_file(folder, weir_path_name(path), (uint64_t)about.st_size);
     } else {
         folder->path = weir_strdup(path);
         status = walk(folder, err);
@@ -402,7 +396,7 @@ static char *days_by(const struct cli_guess_folder *folder, const char *pattern,
     size_t length = 0;
 
     for (size_t i = 0; i < folder->count; i++) {
-        const char *name = name_of(folder->files[i].path), *day;
+        const char *name = weir_path_name(folder->files[i].path), *day;
         int64_t time_us;
 
         if (!cli_guess_folder_counts(folder, &folder->files[i]))

@@ -23,6 +23,13 @@ char *weir_path_in(const char *root, const char *path)
     return path[0] == '/' || path[0] == '\0' ? weir_strdup(path) : weir_format("%s/%s", root, path);
 }
 
+const char *weir_path_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash != NULL ? slash + 1 : path;
+}
+
 char *weir_path_beside(const char *file, const char *path)
 {
     const char *slash = strrchr(file, '/');

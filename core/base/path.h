@@ -7,6 +7,8 @@
 const char *weir_path_below(const char *root, const char *path);
 /* Returns the path that weir_path_below() shortened: an absolute one unchanged. free() it. */
 char *weir_path_in(const char *root, const char *path);
+/* Returns the last part of a path, a pointer into it. */
+const char *weir_path_name(const char *path);
 /* Returns the path that `file` means by `path`, relative to the folder that it lies in. free() it. */
 char *weir_path_beside(const char *file, const char *path);
 

@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/base/number.h"
+#include "core/base/path.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -228,8 +229,7 @@ bool weir_written_time_has_form(const struct weir_written_time *written, struct 
 bool weir_written_time_of_path(const struct weir_written_time *written, const char *path,
                                int64_t *ret_time_us)
 {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash != NULL ? slash + 1 : path;
+    const char *name = weir_path_name(path);
 
     for (size_t i = 0; i < written->count; i++) {
         const struct weir_written_pattern *pattern = &written->pattern[i];

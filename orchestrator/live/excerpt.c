@@ -2,6 +2,7 @@
 #include "orchestrator/live/excerpt.h"
 
 #include "core/base/attributes.h"
+#include "core/base/path.h"
 
 #include <string.h>
 
@@ -23,10 +24,8 @@ static json_t *pick(const json_t *from, const char *keys)
 static void set_name(json_t *to, const json_t *from, const char *key)
 {
     const char *path = json_string_value(json_object_get(from, key));
-    if (path == NULL)
-        return;
-    const char *slash = strrchr(path, '/');
-    json_object_set_new(to, key, json_string(slash != NULL ? slash + 1 : path));
+    if (path != NULL)
+        json_object_set_new(to, key, json_string(weir_path_name(path)));
 }
 
 /* An excerpt of each of the first `most` of a list. */

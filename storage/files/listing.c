@@ -3,6 +3,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "core/base/path.h"
 #include "core/service/roots.h"
 #include "storage/files/name_window.h"
 
@@ -191,9 +192,7 @@ static bool is_hidden(const char *path)
 
 bool storage_listing_is_sample(const struct dataset *dataset, const char *path)
 {
-    const char *slash = strrchr(path, '/');
-
-    return !is_hidden(path) && is_included(dataset, path, slash != NULL ? slash + 1 : path);
+    return !is_hidden(path) && is_included(dataset, path, weir_path_name(path));
 }
 
 bool storage_listing_wants(const struct dataset *dataset, const char *path)
@@ -298,9 +297,9 @@ static void step_level(struct listing *listing, struct listed *listed)
 /* A single file: its folder is opened without following links, then it is like any other. */
 static void look_at_one(struct listing *listing, const char *path, struct listed *listed)
 {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash != NULL ? slash + 1 : path;
-    WEIR_AUTO_FREE char *folder = slash != NULL ? weir_strndup(path, (size_t)(slash - path)) : NULL;
+    const char *name = weir_path_name(path);
+    WEIR_AUTO_FREE char *folder =
+        name != path ? weir_strndup(path, (size_t)(name - path) - 1) : NULL;
     WEIR_AUTO_FD int below =
         weir_open_beneath_at(listing->root, folder != NULL ? folder : ".", O_PATH | O_DIRECTORY);
 

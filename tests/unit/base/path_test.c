@@ -37,12 +37,21 @@ static void a_kept_path_leads_into_the_directory_of_today(void **state)
     assert_string_equal(none, "");
 }
 
+static void a_path_is_named_by_its_last_part(void **state)
+{
+    (void)state;
+    assert_string_equal(weir_path_name("/data/a/1.set"), "1.set");
+    assert_string_equal(weir_path_name("1.set"), "1.set");
+    assert_string_equal(weir_path_name("/data/a/"), "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_path_below_the_directory_is_kept_without_it),
         cmocka_unit_test(a_path_elsewhere_is_kept_as_it_is),
         cmocka_unit_test(a_kept_path_leads_into_the_directory_of_today),
+        cmocka_unit_test(a_path_is_named_by_its_last_part),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
