@@ -24,22 +24,19 @@ static void put_calendar(const struct cli_guess *guess, struct weir_buf *out)
 
 static void put_numbers(const struct cli_guess *guess, struct weir_buf *out)
 {
-    bool has_holes = !guess->is_whole, has_commas = false;
+    bool has_holes = !guess->is_whole;
 
     if (guess->roles.used[CLI_GUESS_NUMBER] == 0)
         return;
-    for (size_t i = 0; i < guess->table.count; i++) {
-        const struct cli_guess_column *column = &guess->table.columns[i];
-
-        if (guess->roles.role[i] != CLI_GUESS_NUMBER)
-            continue;
-        has_holes = has_holes || column->marked > 0 || column->values < guess->table.rows;
-        has_commas = has_commas || column->commas > 0;
-    }
+    for (size_t i = 0; i < guess->table.count; i++)
+        if (guess->roles.role[i] == CLI_GUESS_NUMBER)
+            has_holes = has_holes || guess->table.columns[i].marked > 0 ||
+                        guess->table.columns[i].values < guess->table.rows;
     weir_buf_printf(out, "    - {op: %s_fields, fields: [", guess->table.is_json ? "json" : "csv");
     cli_guess_put_columns(guess, CLI_GUESS_NUMBER, true, out);
     weir_buf_printf(out, "]%s%s}  # numbers\n    - {op: standardize}\n",
-                    has_commas ? ", decimal: comma" : "", has_holes ? ", fill: 0" : "");
+                    cli_guess_has_commas(guess) ? ", decimal: comma" : "",
+                    has_holes ? ", fill: 0" : "");
 }
 
 static void put_csv_categories(const struct cli_guess *guess, const struct cli_guess_plan *plan,

@@ -1,8 +1,6 @@
 /* Lines for people: what was seen, what is guessed, what should be looked at. */
 #include "cli/guessing/pipeline.h"
 
-#include "core/base/memory.h"
-
 #include <strings.h>
 
 static void note(json_t *list, struct weir_buf *line)
@@ -102,11 +100,15 @@ static void tell_columns(const struct cli_guess *guess, json_t *list)
     }
     for (size_t i = 0; i < guess->table.count; i++) {
         const char *name = guess->table.columns[i].name;
-        WEIR_AUTO_FREE char *place = weir_format("column %zu", i + 1);
 
-        if (guess->roles.why[i] != NULL)
-            weir_buf_printf(&line, "%s%s (%s)", line.size == 0 ? "left out: " : ", ",
-                            name[0] == '\0' ? place : name, guess->roles.why[i]);
+        if (guess->roles.why[i] == NULL)
+            continue;
+        weir_buf_append_text(&line, line.size == 0 ? "left out: " : ", ");
+        if (name[0] != '\0')
+            weir_buf_append_text(&line, name);
+        else
+            weir_buf_printf(&line, "column %zu", i + 1);
+        weir_buf_printf(&line, " (%s)", guess->roles.why[i]);
     }
     if (line.size > 0)
         note(list, &line);
@@ -153,14 +155,6 @@ static bool has_parts_of_time(const struct cli_guess *guess)
     return guess->roles.time == SIZE_MAX && found == WEIR_COUNT(PARTS);
 }
 
-static bool has_commas(const struct cli_guess *guess)
-{
-    for (size_t i = 0; i < guess->table.count; i++)
-        if (guess->roles.role[i] == CLI_GUESS_NUMBER && guess->table.columns[i].commas > 0)
-            return true;
-    return false;
-}
-
 static void warn_of_table(const struct cli_guess *guess, json_t *list)
 {
     WEIR_AUTO_BUF line = {0};
@@ -191,7 +185,7 @@ static void warn_of_table(const struct cli_guess *guess, json_t *list)
                         guess->table.columns[roles->subject].name);
         note(list, &line);
     }
-    if (has_commas(guess)) {
+    if (cli_guess_has_commas(guess)) {
         weir_buf_append_text(&line, "numbers are written as 12,5: one that is to be learnt has to "
                                     "be written with a point");
         note(list, &line);

@@ -31,6 +31,14 @@ void cli_guess_put_columns(const struct cli_guess *guess, enum cli_guess_role ro
     }
 }
 
+bool cli_guess_has_commas(const struct cli_guess *guess)
+{
+    for (size_t i = 0; i < guess->table.count; i++)
+        if (guess->roles.role[i] == CLI_GUESS_NUMBER && column_of(guess, i)->commas > 0)
+            return true;
+    return false;
+}
+
 void cli_guess_put_span(struct cli_guess_span span, struct weir_buf *out)
 {
     enum { DAY_TEXT = 10 }; /* 2024-01-01 of 2024-01-01T00:00:00Z */

@@ -19,6 +19,8 @@ json_t *cli_guess_notes(const struct cli_guess *guess);
 /* Appends the names of the columns of a role, divided by commas; as YAML where `is_yaml`. */
 void cli_guess_put_columns(const struct cli_guess *guess, enum cli_guess_role role, bool is_yaml,
                            struct weir_buf *out);
+/* True when a number that is learnt from is written as 12,5. */
+bool cli_guess_has_commas(const struct cli_guess *guess);
 /* Appends "2024-01-01 to 2024-03-01". */
 void cli_guess_put_span(struct cli_guess_span span, struct weir_buf *out);
 /* Appends what is learnt, in words. */

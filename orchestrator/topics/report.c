@@ -1,5 +1,6 @@
 /* report: one row per trigger of a pipeline: why it fired, what was selected, how training went, how good the model is
  * on what came next, what it cost. */
+#include "core/base/bisect.h"
 #include "core/base/host.h"
 #include "orchestrator/config/facts.h"
 #include "orchestrator/context/events.h"
@@ -59,13 +60,7 @@ enum weir_status orchestrator_topic_add_checks(struct topics *topics, int64_t pi
 static size_t first_of(const struct weir_rows *rows, const char *model)
 {
     size_t low = 0, high = weir_rows_count(rows);
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(weir_rows_text(rows, middle, "model"), model) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    WEIR_BISECT(low, high, at, strcmp(weir_rows_text(rows, at, "model"), model) < 0);
     return low;
 }
 
