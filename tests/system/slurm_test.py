@@ -27,8 +27,12 @@ def new_lab(epochs=20, slurm="", workers=f"{{min: {WORKERS}, max: {WORKERS}}}", 
     return lab
 
 
-def on_slurm(lab):
-    return served(lab, "--system", str(lab.system))
+@contextlib.contextmanager
+def on_slurm(cluster, lab):
+    """A platform that leaves nothing in Slurm."""
+    with served(lab, "--system", str(lab.system)) as server:
+        yield server
+    assert_nothing_left(cluster, lab)
 
 
 def members(lab):
@@ -82,7 +86,7 @@ def assert_nothing_left(cluster, lab):
 
 def test_workers_run_on_two_nodes_and_a_node_that_dies_costs_nothing(cluster):
     lab = new_lab(epochs=150)
-    with on_slurm(lab):
+    with on_slurm(cluster, lab):
         await_running(lab)
         nodes = [job[3] for job in await_jobs(cluster, WORKERS)]
         assert len(set(nodes)) == WORKERS, nodes
@@ -93,7 +97,6 @@ def test_workers_run_on_two_nodes_and_a_node_that_dies_costs_nothing(cluster):
         await_that(lambda: len(running(cluster)) == WORKERS and nodes[0] not in [job[3] for job in running(cluster)],
                    cluster.jobs, pause_s=0.5)  # on another node, once Slurm knows
         await_running(lab)
-    assert_nothing_left(cluster, lab)
     cluster.start_node(nodes[0])
     cluster.await_nodes(3)
     lab.remove()
@@ -109,12 +112,11 @@ def test_an_orchestrator_that_was_killed_adopts_what_it_had_started(cluster):
     await_trainer(lab)
     server.kill()
     server.communicate(timeout=DEADLINE_S)
-    with on_slurm(lab):
+    with on_slurm(cluster, lab):
         await_running(lab)
         assert_as_without(lab, finish(lab))
         after = running(cluster)
         assert [job for job in after if "-run-" not in job[0]] == before, (before, cluster.jobs())
-    assert_nothing_left(cluster, lab)
     lab.remove()
 
 
@@ -125,17 +127,16 @@ def test_a_crash_between_commit_sbatch_and_its_answer_leaves_one_job_of_each_nam
             server = child.start([binaries() / "orchestrator", "serve", "--data-dir", lab.data_dir, "--system", lab.system])
         server.communicate(timeout=DEADLINE_S)
         assert server.returncode == -signal.SIGKILL, (point, server.returncode)
-        with on_slurm(lab):
+        with on_slurm(cluster, lab):
             await_running(lab)
             found = await_jobs(cluster, WORKERS)
             assert len({job[0] for job in found}) == 1, (point, found)
-        assert_nothing_left(cluster, lab)
         lab.remove()
 
 
 def test_nothing_changes_while_slurmctld_is_away(cluster):
     lab = new_lab(epochs=60)
-    with on_slurm(lab):
+    with on_slurm(cluster, lab):
         await_running(lab)
         before = await_jobs(cluster, WORKERS)
         cluster.stop_controller()
@@ -147,13 +148,12 @@ def test_nothing_changes_while_slurmctld_is_away(cluster):
         cluster.await_nodes(3)
         assert await_jobs(cluster, WORKERS) == before, (before, cluster.jobs(), log)
         await_running(lab)
-    assert_nothing_left(cluster, lab)
     lab.remove()
 
 
 def test_a_job_that_a_person_cancels_is_replaced_and_that_is_said(cluster):
     lab = new_lab()
-    with on_slurm(lab):
+    with on_slurm(cluster, lab):
         await_running(lab)
         victim = await_jobs(cluster, WORKERS)[0]
         cluster.run("scancel", victim[1])
@@ -161,13 +161,12 @@ def test_a_job_that_a_person_cancels_is_replaced_and_that_is_said(cluster):
         after = await_jobs(cluster, WORKERS)
         assert victim not in after and len({job[0] for job in after}) == 2, (victim, after)
         await_running(lab)
-    assert_nothing_left(cluster, lab)
     lab.remove()
 
 
 def test_one_that_is_put_back_into_the_queue_is_the_same_worker(cluster):
     lab = new_lab()
-    with on_slurm(lab):
+    with on_slurm(cluster, lab):
         await_running(lab)
         first, second = await_jobs(cluster, WORKERS)
         cluster.run("scontrol", "requeue", first[1])
@@ -175,13 +174,12 @@ def test_one_that_is_put_back_into_the_queue_is_the_same_worker(cluster):
         await_running(lab)
         after = await_jobs(cluster, WORKERS)
         assert {job[1] for job in after} == {first[1], second[1]}, (first, second, after)
-    assert_nothing_left(cluster, lab)
     lab.remove()
 
 
 def test_one_that_is_preempted_comes_back(cluster):
     lab = new_lab()
-    with on_slurm(lab):
+    with on_slurm(cluster, lab):
         await_running(lab)
         before = await_jobs(cluster, WORKERS)
         urgent = cluster.run("sbatch", "--parsable", "--partition=urgent", "--nodes=3", "--exclusive", "--output=/dev/null",
@@ -192,14 +190,13 @@ def test_one_that_is_preempted_comes_back(cluster):
         await_running(lab)
         after = await_jobs(cluster, WORKERS)
         assert {job[1] for job in after} == {job[1] for job in before}, (before, after)
-    assert_nothing_left(cluster, lab)
     lab.remove()
 
 
 def test_jobs_that_slurm_has_forgotten_are_replaced(cluster):
     """As by a slurmctld that comes back without what it had saved."""
     lab = new_lab(epochs=150)
-    with on_slurm(lab):
+    with on_slurm(cluster, lab):
         await_running(lab)
         before = await_jobs(cluster, WORKERS)
         lab.weir("submit", str(lab.pipeline))
@@ -213,7 +210,6 @@ def test_jobs_that_slurm_has_forgotten_are_replaced(cluster):
         await_running(lab)
         after = await_jobs(cluster, WORKERS)
         assert not {job[0] for job in before} & {job[0] for job in after}, (before, after)
-    assert_nothing_left(cluster, lab)
     lab.remove()
 
 
@@ -229,7 +225,7 @@ def test_a_node_that_is_cut_off_until_slurm_gives_it_up_and_comes_back_costs_not
     lab = new_lab(epochs=150)
     with open(lab.system, "a") as system:
         system.write(f"listen: tcp://{cluster.address}:{free_ports(cluster.address)}\nbatches: {{listen: 'tcp://{cluster.address}:*'}}\n")
-    with on_slurm(lab):
+    with on_slurm(cluster, lab):
         await_running(lab)
         node = await_jobs(cluster, WORKERS)[0][3]
         lab.weir("submit", str(lab.pipeline))
@@ -245,13 +241,12 @@ def test_a_node_that_is_cut_off_until_slurm_gives_it_up_and_comes_back_costs_not
         await_that(lambda: not workers_on(cluster, node), lambda: cluster.processes_of(node), pause_s=0.5)
         assert len(await_jobs(cluster, WORKERS)) == len(members(lab))
         await_running(lab)
-    assert_nothing_left(cluster, lab)
     lab.remove()
 
 
 def test_a_node_that_is_drained_keeps_its_worker_and_gets_no_other(cluster):
     lab = new_lab()
-    with on_slurm(lab):
+    with on_slurm(cluster, lab):
         await_running(lab)
         before = await_jobs(cluster, WORKERS)
         _, job, _, node = before[0]
@@ -262,7 +257,6 @@ def test_a_node_that_is_drained_keeps_its_worker_and_gets_no_other(cluster):
         await_running(lab)
         assert node not in [found[3] for found in await_jobs(cluster, WORKERS)], cluster.jobs()
         cluster.run("scontrol", "update", f"NodeName={node}", "State=RESUME")
-    assert_nothing_left(cluster, lab)
     cluster.await_nodes(3)
     lab.remove()
 
@@ -272,16 +266,15 @@ def test_what_slurm_refuses_is_said_in_its_words(cluster):
                          (", constraint: quantum", "Invalid feature specification"),
                          (", partition: brief, time: 2h", "for ever: Partition")):
         lab = new_lab(slurm=slurm)
-        with on_slurm(lab):
+        with on_slurm(cluster, lab):
             member = await_why(lab, words)
             assert member["launcher"] == "slurm", member
-        assert_nothing_left(cluster, lab)
         lab.remove()
 
 
 def test_a_smaller_pool_ends_workers_politely(cluster):
     lab = new_lab(workers="{min: 1, max: 3}")
-    with on_slurm(lab):
+    with on_slurm(cluster, lab):
         lab.weir("workers", "set", "3")
         await_running(lab, 3)
         await_that(lambda: len(json.loads(lab.weir("workers", "--json"))["workers"]) == 3, lambda: members(lab), pause_s=0.1)  # they work
@@ -292,7 +285,6 @@ def test_a_smaller_pool_ends_workers_politely(cluster):
         assert ended.count("COMPLETED") >= 2, cluster.jobs()  # their own exit, not Slurm's
         for number in (2, 3):
             assert '"stopping" signal=Terminated' in (lab.data_dir / "log" / f"worker-{number}.log").read_text()
-    assert_nothing_left(cluster, lab)
     lab.remove()
 
 
@@ -317,7 +309,7 @@ def test_workers_prove_a_key_that_is_nowhere_to_be_read_and_ends_with_their_job(
     lab = new_lab(epochs=60)
     with open(lab.system, "a") as system:
         system.write(f"listen: tcp://{cluster.address}:{free_ports(cluster.address)}\n")
-    with on_slurm(lab):
+    with on_slurm(cluster, lab):
         await_running(lab)
         lab.weir("submit", str(lab.pipeline))
         await_trainer(lab)
@@ -333,7 +325,6 @@ def test_workers_prove_a_key_that_is_nowhere_to_be_read_and_ends_with_their_job(
         keys = {key["name"]: key for key in json.loads(lab.weir("keys", "list", "--all", "--json"))["keys"]}
         assert keys[key["name"]]["revoked"] is not None, keys
         assert_as_without(lab, finish(lab))
-    assert_nothing_left(cluster, lab)
     lab.remove()
 
 
@@ -346,7 +337,7 @@ def test_two_ranks_are_one_job_on_two_nodes_and_the_model_is_that_of_one_machine
     lab.system.write_text(system.read_text() + "launcher: slurm\nworkers: 2\n"
                           "slurm: {memory: 300MiB, trainers_extra: [--nodes=2, --ntasks-per-node=1]}\n"
                           f"listen: tcp://{cluster.address}:{free_ports(cluster.address)}\n")  # all prove keys
-    with on_slurm(lab):
+    with on_slurm(cluster, lab):
         await_running(lab)
         lab.weir("submit", str(lab.pipeline))
         seen = await_that(lambda: [job for job in running(cluster) if "-run-" in job[0]], cluster.jobs, pause_s=0.02)
@@ -355,7 +346,6 @@ def test_two_ranks_are_one_job_on_two_nodes_and_the_model_is_that_of_one_machine
         events = finish(lab)
     assert_clean_audits(events)
     assert outcome(events) == outcome(quiet.events), (outcome(events), outcome(quiet.events))
-    assert_nothing_left(cluster, lab)
     lab.remove()
 
 
@@ -366,14 +356,13 @@ def test_workers_on_nodes_run_the_programs_that_the_system_file_allows(cluster):
         lab.system, local = lab.folder / "system.yaml", lab.folder / "local.yaml"
         local.write_text(programs)
         lab.system.write_text(programs + listen + "workers: 1\nlauncher: {workers: slurm, trainers: local}\nslurm: {memory: 200MiB}\n")
-        with on_slurm(lab):
+        with on_slurm(cluster, lab):
             await_running(lab, 1)
             lab.weir("submit", str(lab.pipeline))
             events = finish(lab)
         assert_clean_audits(events)
         assert [e["audit"]["failed"] for e in events if e["event"] == "training_finished"] == [0], events
         assert outcome(events) == outcome(Run(lab.pipeline, lab.folder / "quiet", local).finish().events)
-        assert_nothing_left(cluster, lab)
         lab.remove()
 
 
@@ -391,7 +380,7 @@ def test_a_trainer_on_a_node_reaches_nothing_but_its_run(cluster):
     folder = with_trainer(lab, HOSTILE_TRAINER.replace("DATA", str(lab.data_dir)))
     (folder / "hostile.py").write_text(jail_test.HOSTILE)
     shutil.copy(Path(os.environ["WEIR_TEST_BIN_DIR"]) / "sender", folder)
-    with on_slurm(lab):
+    with on_slurm(cluster, lab):
         lab.weir("submit", str(lab.pipeline))
         assert_clean_audits(finish(lab))
     os.environ["WEIR_BIN_DIR"] = real
@@ -402,7 +391,6 @@ def test_a_trainer_on_a_node_reaches_nothing_but_its_run(cluster):
         assert not more, sorted(more)
     else:
         print("this kernel has no Landlock: a trainer gets", sorted(got))
-    assert_nothing_left(cluster, lab)
     lab.remove()
 
 

@@ -670,5 +670,3 @@ def _scores(losses: torch.Tensor, outputs: Any) -> torch.Tensor:
 
 def _array(tensor: torch.Tensor) -> Any:
     return tensor.detach().to("cpu", torch.float32).contiguous().numpy()
-
-
