@@ -34,6 +34,7 @@ static enum weir_status load(struct storage *storage, struct weir_error *err)
     if (status != WEIR_OK)
         return status;
     storage_chunk_cache_clear(store->cache);
+    storage_scans_unfinished(store->catalog, &storage->unswept);
     storage_scans_free(store->catalog);
     storage_catalog_free(store->catalog);
     store->catalog = catalog;
@@ -46,6 +47,41 @@ static enum weir_status load(struct storage *storage, struct weir_error *err)
     return storage_erasure_load(&storage->eraser, err);
 }
 
+/* Removes the copies of a dataset that are nobody's. False: some may remain. */
+static bool sweep(const struct dataset *dataset)
+{
+    struct weir_error err;
+
+    if (!dataset->declaration->is_copied || storage_copy_sweep(dataset, &err) == WEIR_OK)
+        return true;
+    weir_log(WEIR_LOG_WARN, "left-over copies remain", "dataset=%s error=\"%s\"", dataset->name,
+             err.text);
+    return false;
+}
+
+static void sweep_datasets(const struct catalog *catalog)
+{
+    for (size_t i = 0; i < catalog->count; i++)
+        (void)sweep(catalog->datasets[i]); /* the next start tries again */
+}
+
+/* What failed stays unswept: Postgres is away again, and so the catalog will be loaded again. */
+static void sweep_unswept(struct storage *storage)
+{
+    struct id_list left = {0};
+
+    storage_id_list_sort(&storage->unswept);
+    for (size_t i = 0; i < storage->unswept.count; i++) {
+        const struct dataset *dataset =
+            storage_catalog_at(storage->store.catalog, storage->unswept.at[i]);
+
+        if (dataset != NULL && !sweep(dataset))
+            storage_id_list_add(&left, dataset->number);
+    }
+    free(storage->unswept.at);
+    storage->unswept = left;
+}
+
 static enum weir_status load_again(void *owner, struct weir_error *err)
 {
     struct storage *storage = owner;
@@ -54,6 +90,7 @@ static enum weir_status load_again(void *owner, struct weir_error *err)
     if (status != WEIR_OK)
         return status;
     storage->store.is_stale = false;
+    sweep_unswept(storage);
     weir_log(WEIR_LOG_INFO, "catalog loaded again", "datasets=%zu", storage->store.catalog->count);
     storage_scanner_start_all(storage->scanner);
     return WEIR_OK;
@@ -189,18 +226,6 @@ static void on_forget(void *owner)
 
 /* ---- life ---- */
 
-static void sweep(const struct catalog *catalog)
-{
-    for (size_t i = 0; i < catalog->count; i++) {
-        const struct dataset *dataset = catalog->datasets[i];
-        struct weir_error err;
-
-        if (dataset->declaration->is_copied && storage_copy_sweep(dataset, &err) != WEIR_OK)
-            weir_log(WEIR_LOG_WARN, "left-over copies remain", "dataset=%s error=\"%s\"",
-                     dataset->name, err.text);
-    }
-}
-
 static enum weir_status open_store(struct storage *storage,
                                    const struct weir_service_options *options,
                                    struct weir_error *err)
@@ -287,7 +312,7 @@ enum weir_status storage_open(const struct weir_service_options *options, struct
         storage_close(storage);
         return status;
     }
-    sweep(storage->store.catalog);
+    sweep_datasets(storage->store.catalog);
     if (storage->store.catalog->count == 0)
         storage_leases_none_before(storage->leases);
     storage->forget_timer = weir_loop_timer(loop, FORGET_MS, FORGET_MS, on_forget, storage);
@@ -306,6 +331,7 @@ void storage_close(void *state)
         weir_db_go_on_with(storage->store.db, NULL);
     weir_loop_cancel(storage->store.loop, storage->forget_timer);
     weir_loop_cancel(storage->store.loop, storage->wake_timer);
+    free(storage->unswept.at);
     storage_removal_free(storage->removal);
     storage_doctor_free(storage->doctor);
     storage_eraser_fini(&storage->eraser);

@@ -6,6 +6,7 @@
 #include "core/service/service.h"
 #include "storage/doctor/doctor.h"
 #include "storage/erasure/eraser.h"
+#include "storage/keys/id_list.h"
 #include "storage/push/lent_rows.h"
 #include "storage/push/push.h"
 #include "storage/reading/late_reads.h"
@@ -27,7 +28,8 @@ struct storage {
     struct lent_rows *lent;
     struct eraser eraser;
     struct removal *removal;
-    struct doctor *doctor; /* the newest examination; NULL: none yet */
+    struct id_list unswept; /* datasets with copies that may be nobody's, by number */
+    struct doctor *doctor;  /* the newest examination; NULL: none yet */
     uint64_t forget_timer, wake_timer;
 };
 

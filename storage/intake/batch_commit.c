@@ -475,6 +475,8 @@ enum weir_status storage_batch_commit(struct batch *batch, struct weir_db *db,
         status = weir_fail(err, WEIR_UNAVAILABLE, "fault storage.batch.commit");
     if (status == WEIR_OK)
         status = weir_db_commit(db, err);
+    if (status == WEIR_OK && weir_fault("storage.batch.committed"))
+        status = weir_fail(err, WEIR_UNAVAILABLE, "fault storage.batch.committed");
     if (status != WEIR_OK)
         weir_db_rollback(db);
     else

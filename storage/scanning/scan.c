@@ -43,6 +43,16 @@ static void scan_free(struct scan *scan)
     free(scan);
 }
 
+void storage_scans_unfinished(const struct catalog *catalog, struct id_list *numbers)
+{
+    for (size_t i = 0; catalog != NULL && i < catalog->count; i++) {
+        const struct scan *scan = catalog->datasets[i]->scan;
+
+        if (scan != NULL && (scan->has_failed || scan->phase != SCAN_IDLE))
+            storage_id_list_add(numbers, catalog->datasets[i]->number);
+    }
+}
+
 void storage_scans_free(struct catalog *catalog)
 {
     for (size_t i = 0; catalog != NULL && i < catalog->count; i++) {
@@ -271,7 +281,9 @@ enum weir_status storage_scan_step(struct dataset *dataset, const struct scan_to
         status = begin(dataset, tools, err);
     else
         status = step_compare(dataset, tools, ret_outcome, err);
-    if (status != WEIR_OK)
+    if (status != WEIR_OK) {
+        scan->has_failed = true;
         rest(scan);
+    }
     return status;
 }

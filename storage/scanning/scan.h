@@ -10,6 +10,7 @@
 #define WEIR_STORAGE_SCAN_H
 
 #include "storage/intake/intake.h"
+#include "storage/keys/id_list.h"
 #include "storage/records/gather.h"
 #include "storage/scanning/watch.h"
 #include "storage/store/store.h"
@@ -24,6 +25,9 @@ struct scan_tools {
 
 struct scan;
 
+/* Adds the numbers of the datasets in whose folders copies may lie that no commit tells of: a scan is under way, or has
+ * ended in an error. A commit of unknown outcome, too, may have been the last of a file whose copy stands. */
+void storage_scans_unfinished(const struct catalog *catalog, struct id_list *numbers);
 /* Frees the scans of all datasets, wherever they are. */
 void storage_scans_free(struct catalog *catalog);
 

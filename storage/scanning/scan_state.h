@@ -38,6 +38,7 @@ struct scan {
     bool has_copied;  /* since the last commit */
     char **leavings;  /* paths whose copies are to be removed once the batch is committed */
     size_t leaving_count;
+    bool has_failed; /* once: copies may have been left */
 };
 
 /* scan_manifest.c: reads the manifest if it has changed; the scan then looks at all files. */

@@ -7,6 +7,7 @@
 #include "core/base/rng.h"
 #include "core/service/service.h"
 #include "core/wire/sample.h"
+#include "tests/support/loop.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -147,6 +148,36 @@ static void postgres_may_die_while_files_come_in(void **state)
     assert_int_equal(count, LINES);
 }
 
+/* The commit that ends a file is one of the first after a start, and takes effect though its answer is lost. */
+static void a_copy_goes_with_its_file_though_no_answer_to_the_commit_comes(void **state)
+{
+    static const char *const FAULTS[] = {"storage.batch.committed=1", "storage.batch.committed=2",
+                                         "storage.batch.committed=3"};
+
+    (void)state;
+    write_source();
+    for (size_t i = 0; i < WEIR_COUNT(FAULTS); i++)
+        storage_lab_write(&lab, weir_arena_format(lab.arena, "clicks/%zu.csv", i),
+                          "ts,kind,user\n1,kind1,somebody\n");
+    storage_lab_start(&lab);
+    storage_lab_must_declare(&lab, DATASETS);
+    (void)storage_lab_await_counts(&lab, "clicks", LINES + WEIR_COUNT(FAULTS), 0);
+    for (size_t i = 0; i < WEIR_COUNT(FAULTS); i++) {
+        const char *name = weir_arena_format(lab.arena, "clicks/%zu.csv", i);
+        const char *copy = weir_arena_format(lab.arena, "data/storage/%s", name);
+        int64_t limit_ms = weir_now_ms() + TEST_PATIENCE_MS / 6;
+
+        storage_lab_kill(&lab);
+        storage_lab_remove(&lab, name);
+        lab.faults = FAULTS[i];
+        storage_lab_start(&lab);
+        (void)storage_lab_await_counts(&lab, "clicks", LINES + WEIR_COUNT(FAULTS) - 1 - i, 0);
+        while (access(storage_lab_path(&lab, copy), F_OK) == 0 && weir_now_ms() < limit_ms)
+            weir_loop_step(lab.loop, 5);
+        assert_int_not_equal(access(storage_lab_path(&lab, copy), F_OK), 0);
+    }
+}
+
 /* ---- death in the middle of an answer ---- */
 
 /* Somebody who reads one sample, and lives longer than the storage that is asked. */
@@ -237,6 +268,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(ids_do_not_depend_on_deaths),
         CASE(postgres_may_die_while_files_come_in),
+        CASE(a_copy_goes_with_its_file_though_no_answer_to_the_commit_comes),
         CASE(a_reader_gets_its_bytes_though_storage_dies_while_it_writes_them),
     };
     return storage_lab_run(&lab, "storage: deaths", tests, WEIR_COUNT(tests));
