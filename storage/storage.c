@@ -65,7 +65,7 @@ static void sweep_datasets(const struct catalog *catalog)
         (void)sweep(catalog->datasets[i]); /* the next start tries again */
 }
 
-/* What failed stays unswept: Postgres is away again, and so the catalog will be loaded again. */
+/* A dataset that fails stays unswept: Postgres is away again, and so the catalog will be loaded again. */
 static void sweep_unswept(struct storage *storage)
 {
     struct id_list left = {0};
