@@ -9,8 +9,8 @@
 struct cli_place {
     /* As given; NULL: not. Borrowed. */
     const char *data_dir;
-    const char *
-        endpoint; /* of the orchestrator: its socket here, or tcp://HOST:PORT in place of the pass's */
+    /* of the orchestrator: its socket here, or tcp://HOST:PORT in place of the pass's */
+    const char *endpoint;
     const char *key; /* file of the pass */
 
     bool works; /* a platform that is started for the command goes on with pipelines */

@@ -27,8 +27,8 @@ struct cli_plot_grid {
     const char *const *columns; /* names */
     size_t column_count;
     const double *values; /* row by row; NAN: none */
-    const bool
-        *marks; /* one per value, shown as a star where there is room for digits; NULL: none */
+    /* one per value, shown as a star where there is room for digits; NULL: none */
+    const bool *marks;
 };
 
 /* A block and digits per value where they fit, else a block; where not even these fit, a column is the mean of

@@ -18,13 +18,13 @@ struct collector {
     float *label_values; /* (count, label_width); NULL: labels are no vectors */
     float *values;       /* (count, width) */
     size_t count, capacity, label_width, slice_columns;
-    const int64_t
-        *batch_groups; /* of the batch that is added next, borrowed; NULL: there are none */
+    /* of the batch that is added next, borrowed; NULL: there are none */
+    const int64_t *batch_groups;
     const int64_t *batch_slices; /* the same, of `slice_columns` */
     uint8_t label_kind;          /* enum weir_label_kind, which the client's label types are */
     uint64_t epoch;              /* newest epoch that anything was said of */
-    struct weir_buf
-        names; /* of the floats, `width` texts each ended by a NUL; empty: they have none */
+    /* of the floats, `width` texts each ended by a NUL; empty: they have none */
+    struct weir_buf names;
 };
 
 /* `values` (samples, width) of the batch's samples. */

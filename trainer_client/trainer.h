@@ -33,16 +33,16 @@ struct trainer {
     uint64_t run, session;
     int64_t task_end_ms; /* when the orchestrator has been away for too long */
     uint32_t task_slice_ms;
-    struct weir_client_task
-        *finished; /* that the next one is asked for after; NULL: one is at work */
+    /* that the next one is asked for after; NULL: one is at work */
+    struct weir_client_task *finished;
 
     struct run_order order; /* from here on: once the task is there */
     const struct run_mode *mode;
     struct weir_client *client;
     struct learner learner;
     double *class_weights; /* the learner's */
-    struct weir_model_file
-        origin; /* what the learner was restored from: its options are read from it */
+    /* what the learner was restored from: its options are read from it */
+    struct weir_model_file origin;
     struct weir_yaml *origin_options;
     _Alignas(16) uint8_t origin_model_options[MODEL_OPTIONS_MAX];
     struct exporting exporting; /* of mode export */

@@ -53,8 +53,8 @@ struct preprocess_bench {
     char *torch; /* the command that PyTorch's side is, with its best worker count */
     struct corpus corpora[TABULAR_CORPORA];
     struct workload tabular[TABULAR_WORKLOADS];
-    char *
-        scripts[TABULAR_SCRIPTS]; /* the commands of other products, with their best worker count */
+    /* the commands of other products, with their best worker count */
+    char *scripts[TABULAR_SCRIPTS];
     struct limit *limit;
 };
 

@@ -17,8 +17,8 @@ struct cli_guess_span {
 struct cli_guess_column {
     char *name;
     size_t values; /* fields that hold something */
-    size_t
-        marked; /* of the values: NA and its like, which stand for nothing in a column of numbers */
+    /* of the values: NA and its like, which stand for nothing in a column of numbers */
+    size_t marked;
     json_t *marks;                  /* those words */
     size_t quoted;                  /* of the values: texts in JSON */
     size_t numbers;                 /* of the values */

@@ -10,8 +10,8 @@ enum { CLI_GUESS_HEAD_BYTES = 16 << 20, CLI_GUESS_TAIL_BYTES = 64 << 10 };
 struct cli_guess_pieces {
     struct weir_buf head;
     bool is_whole; /* the head is all of the file */
-    struct weir_buf
-        tail; /* whole lines from the end; empty when the head is all, or the file is compressed */
+    /* whole lines from the end; empty when the head is all, or the file is compressed */
+    struct weir_buf tail;
 };
 
 /* NOT_FOUND, IO, INVALID for a broken .zst. */

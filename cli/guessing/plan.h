@@ -16,8 +16,8 @@ struct cli_guess_plan {
     unsigned factors; /* of fm */
     unsigned epochs, batch;
     double rate; /* of learning */
-    unsigned
-        unreadable; /* per cent of the records that may have no time or label; 0: fewer than the default bears */
+    /* per cent of the records that may have no time or label; 0: fewer than the default bears */
+    unsigned unreadable;
     bool has_classes; /* the label is declared with classes */
     bool are_listed;  /* which are all known */
 };

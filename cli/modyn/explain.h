@@ -10,8 +10,8 @@
 /* A pipeline, and what Modyn's system file says of its dataset; nodes are borrowed from their documents. */
 struct cli_modyn_pipeline {
     const struct weir_yaml_node *root;
-    const struct weir_yaml_node
-        *selection; /* with its options, in either dialect; NULL: there is none */
+    /* with its options, in either dialect; NULL: there is none */
+    const struct weir_yaml_node *selection;
     const struct weir_yaml_node *dataset; /* in a system file, or NULL */
 };
 

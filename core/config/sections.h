@@ -35,8 +35,8 @@ void cfg_use_print(unsigned uses, struct weir_buf *out);
 enum cfg_on_error_action { CFG_ON_ERROR_SKIP, CFG_ON_ERROR_FAIL, CFG_ON_ERROR_RETRY };
 struct cfg_on_error {
     enum cfg_on_error_action action;
-    double
-        share; /* of a job's samples, and of a dataset's records, that may be unreadable: at most 1 */
+    /* of a job's samples, and of a dataset's records, that may be unreadable: at most 1 */
+    double share;
 };
 /* Reads a word, or {skip: 1%} or {retry: 0.01}; `node` NULL: the default, {skip: 1%}. A word alone bears any number.
  * INVALID with place and expectation. */

@@ -22,8 +22,8 @@ enum {
 
 struct weir_rows {
     PGresult *result;
-    int *
-        newest; /* `column`, which readers of a result set as well: the column that was found last */
+    /* `column`, which readers of a result set as well: the column that was found last */
+    int *newest;
     int column;
 };
 

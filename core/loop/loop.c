@@ -36,8 +36,8 @@ struct sources {
 /* A slot for a timer. Free slots form a list; used ones are in the heap. */
 struct timer {
     uint64_t serial; /* ascends with every timer set: order among those due at the same time */
-    uint32_t
-        generation; /* of the slot: tells its timers apart, so that finished ones can be cancelled */
+    /* of the slot: tells its timers apart, so that finished ones can be cancelled */
+    uint32_t generation;
     uint32_t heap_at; /* free: the next free slot */
     int64_t due_ms;
     int64_t repeat_ms;

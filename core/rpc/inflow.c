@@ -20,8 +20,8 @@ enum {
 
 struct connection {
     bool is_open, is_sealed;
-    uint64_t
-        cookie;    /* the kernel's name of the socket: ZeroMQ closes descriptors without telling */
+    /* the kernel's name of the socket: ZeroMQ closes descriptors without telling */
+    uint64_t cookie;
     uint64_t read; /* bytes of the greeting so far */
     uint64_t left; /* of the frame at hand */
     uint8_t head[HEAD_MAX];

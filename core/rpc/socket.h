@@ -17,8 +17,8 @@ enum weir_socket_kind {
 struct weir_socket_plan {
     enum weir_socket_kind kind;
     const char *address; /* a server's is its endpoint; keys are made for it */
-    const struct weir_pair
-        *pair; /* who comes from, or is let in from, elsewhere; NULL: this host alone */
+    /* who comes from, or is let in from, elsewhere; NULL: this host alone */
+    const struct weir_pair *pair;
 };
 
 /* Largest message that such a socket takes, all its frames together. */

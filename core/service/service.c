@@ -88,8 +88,8 @@ struct running {
     const struct weir_service_options *options;
     struct weir_loop *loop;
     struct weir_rpc_server *server;
-    struct weir_rpc_handler
-        *handlers; /* the service's messages and OWN, all by way of on_request() */
+    /* the service's messages and OWN, all by way of on_request() */
+    struct weir_rpc_handler *handlers;
     void *state;
     uint64_t session;
     int64_t started_ms;

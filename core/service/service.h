@@ -64,8 +64,8 @@ struct weir_service {
     void (*close)(void *state);
     /* Optional. Returns the exit code, once the loop has stopped. For processes that end by themselves. */
     int (*exit_code)(const void *state);
-    bool
-        lends_memory; /* to other processes, which have to reach its descriptors (core/base/dumps.h) */
+    /* to other processes, which have to reach its descriptors (core/base/dumps.h) */
+    bool lends_memory;
     /* Optional. Answers requests while a handler waits (weir_rpc_serve_meanwhile()), once open() is over. */
     bool (*meanwhile)(void *state, struct weir_request *request);
     /* Optional. Drops what is kept for speed and may hold samples or names, connects its peers and its database again,

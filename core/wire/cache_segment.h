@@ -83,8 +83,8 @@ typedef bool weir_cache_is_erased_fn(const void *owner, uint64_t id);
 struct weir_cache_erased {
     uint64_t rows;  /* that were overwritten now */
     uint64_t files; /* … in so many segments */
-    uint64_t
-        left; /* rows of erased samples that hold anything, where nothing is to be overwritten */
+    /* rows of erased samples that hold anything, where nothing is to be overwritten */
+    uint64_t left;
 };
 /* Overwrites the rows of erased samples in a segment, and syncs it if there were any. One that is damaged so that its
  * rows cannot be told apart is removed. IO. */

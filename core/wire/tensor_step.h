@@ -35,8 +35,8 @@ struct weir_tensor_step {
     uint32_t kind;
     uint32_t type;  /* CAST: made */
     uint32_t count; /* ONE_HOT, PAD */
-    uint32_t
-        option; /* PAD: 1, rows are filled up at their start; NORMALIZE: 1, planes are made at once */
+    /* PAD: 1, rows are filled up at their start; NORMALIZE: 1, planes are made at once */
+    uint32_t option;
     uint32_t unused; /* 0 */
     float factor[WEIR_TENSOR_STEP_CHANNELS_MAX], offset[WEIR_TENSOR_STEP_CHANNELS_MAX];
 };

@@ -116,8 +116,8 @@ struct telling {
     const struct orchestrator_prices *prices;
     const struct weir_rows *rows;
     size_t *row_of; /* each cell's; as many as there are: it has none */
-    struct making *
-        makings; /* of each policy; of those with the same operators together, at the first of them */
+    /* of each policy; of those with the same operators together, at the first of them */
+    struct making *makings;
     json_t *cells;
     struct verdict_cell *judged; /* of the cells that are done */
     size_t judged_count;

@@ -22,8 +22,8 @@ struct pipeline_outline {
     const char *tenant; /* "": none */
     const char *file;
     struct weir_bytes text; /* of the file */
-    struct weir_u64s
-        positions; /* change sequence per dataset up to which samples count, in the order of the file */
+    /* change sequence per dataset up to which samples count, in the order of the file */
+    struct weir_u64s positions;
 };
 
 /* The same with the file that models of this trigger are made and used with. */

@@ -16,8 +16,8 @@
 /* Texts are borrowed from the document. */
 struct orchestrator_system {
     struct weir_yaml *document; /* NULL: no file */
-    struct weir_yaml
-        *given; /* programs of the file and of the command line; NULL: of the file alone */
+    /* programs of the file and of the command line; NULL: of the file alone */
+    struct weir_yaml *given;
     struct orchestrator_workers workers;
     struct launching launching; /* of workers and trainers */
     const char *user;
@@ -40,8 +40,8 @@ struct orchestrator_system {
     const char *cache_compress;            /* how each of them is compressed */
     const struct weir_yaml_node *roots;    /* that sources may lie in: weir_roots_hand_on() */
     const struct weir_yaml_node *programs; /* that pipelines may name: weir_programs_hand_on() */
-    const struct weir_yaml_node
-        *credentials; /* that data sets may name: weir_credentials_hand_on() */
+    /* that data sets may name: weir_credentials_hand_on() */
+    const struct weir_yaml_node *credentials;
 };
 
 /* `path` NULL: defaults alone. INVALID with file:line:column. */

@@ -16,8 +16,8 @@ struct drift_pairs {
     size_t first; /* of the reference; the others are of the current window */
     size_t tiles;
     const float **rows; /* reference, then current */
-    pairs_floats
-        *at; /* component k of rows 16 t … 16 t + 15 at [t * width + k]; zeroes after the last */
+    /* component k of rows 16 t … 16 t + 15 at [t * width + k]; zeroes after the last */
+    pairs_floats *at;
 };
 
 /* Borrows the windows: of each at most `rows_max` rows, evenly spaced. */

@@ -13,8 +13,8 @@ struct drift_permutations {
     size_t rows;   /* in both groups */
     size_t first;  /* rows of the first group */
     size_t blocks; /* of 8 rows */
-    uint8_t *
-        bits; /* bit r of [block * count + p]: row 8 block + r is in the first group of division p */
+    /* bit r of [block * count + p]: row 8 block + r is in the first group of division p */
+    uint8_t *bits;
 };
 
 /* Division 0, and `drawn` more. */

@@ -35,8 +35,8 @@ struct erasure_batch {
     int64_t measured; /* pipelines up to this one have measured their new models, if they can */
     bool is_checked;  /* nothing of the samples is left here: receipts wait for storage alone */
     struct {
-        uint64_t
-            wipe; /* of memory, wanted once storage had verified these: see wiping.h; 0: none yet */
+        /* of memory, wanted once storage had verified these: see wiping.h; 0: none yet */
+        uint64_t wipe;
         int64_t *numbers;
         size_t count, done;
         bool is_requesting; /* storage is to report of a group of them */

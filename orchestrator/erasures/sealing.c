@@ -45,8 +45,8 @@ struct sealing {
     struct context *context;
     char *cluster;     /* of Postgres; NULL: the server is not Weir's own */
     struct seal *seal; /* of those that wait for one; NULL: none is under way */
-    struct weir_rows
-        *sealed; /* changes of tables as of the newest seal; NULL: none since the start */
+    /* changes of tables as of the newest seal; NULL: none since the start */
+    struct weir_rows *sealed;
 };
 
 struct seal {

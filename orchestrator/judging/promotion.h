@@ -28,9 +28,9 @@ enum weir_status orchestrator_promote(struct context *context, int64_t pipeline,
                                       const char *reason, struct weir_error *err) WEIR_MUST_USE;
 /* The model that judging waits for. */
 struct promotion_wait {
-    char
-        *requested_for; /* the model that the newest tasks were for; NULL: none. Free with free() */
-    bool is_last;       /* no more will be measured: a model that never was stays back */
+    /* the model that the newest tasks were for; NULL: none. Free with free() */
+    char *requested_for;
+    bool is_last; /* no more will be measured: a model that never was stays back */
 };
 /* Judges as many models as measures allow, and adds to `tasks` what the next one waits for: the active model on the
  * interval that the candidate was measured on. A candidate that was asked for already, in vain, stays back. */

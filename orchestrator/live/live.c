@@ -34,8 +34,8 @@ extern const size_t orchestrator_live_page_text_size, orchestrator_live_page_gzi
 struct live_kind {
     const char *topic, *event;
     live_excerpt_fn *excerpt;
-    bool
-        of_pipeline; /* asked for each, and again after its events; else in each round, for each scope */
+    /* asked for each, and again after its events; else in each round, for each scope */
+    bool of_pipeline;
 };
 
 static const struct live_kind KINDS[] = {

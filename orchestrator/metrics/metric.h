@@ -19,8 +19,8 @@ struct metric_input {
     const double *numbers; /* (count, label_width): labels with a fraction, vectors; or NULL */
     size_t label_width;
     const int64_t *groups; /* of each sample; NULL: all are one */
-    const int64_t
-        *slices; /* (count, slice_names->count): what `by: NAME` tells apart; NULL: nothing */
+    /* (count, slice_names->count): what `by: NAME` tells apart; NULL: nothing */
+    const int64_t *slices;
     const struct cfg_texts *slice_names;
 };
 

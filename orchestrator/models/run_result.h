@@ -12,8 +12,8 @@ struct run_result {
     const char *mode;
     const char *purpose;
     const char *set_digest;
-    const char *
-        parent; /* model that it started from; NULL: none, or a file of the user, of which nothing is known */
+    /* model that it started from; NULL: none, or a file of the user, of which nothing is known */
+    const char *parent;
     int64_t clean_epoch;
     uint64_t samples;
     double loss;

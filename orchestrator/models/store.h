@@ -27,8 +27,8 @@ struct stored_model {
     const char *file;            /* below the data directory */
     const char *fitted_file;     /* "": none */
     const char *fitted_checksum; /* "": not known, of one that an older Weir has stored */
-    const char *
-        state; /* stored, replacing, holdout, round; without files: replaced, retired, dropping, dropped */
+    /* stored, replacing, holdout, round; without files: replaced, retired, dropping, dropped */
+    const char *state;
     const char *replaced_by; /* NULL: none */
     int64_t erasure;
     int64_t until_time;
@@ -38,10 +38,10 @@ struct stored_model {
     const char *base;      /* the model its file is the difference from; "": the file is whole */
     int64_t deltas;        /* from its file to one that is whole */
     int64_t stored_bytes;  /* of its file */
-    const char *
-        held_out_by; /* models of the holdout that had a say in its set, separated by spaces; "": none */
-    const char
-        *role; /* "": a trigger's; never measured: holdout, and round, of a part of a training */
+    /* models of the holdout that had a say in its set, separated by spaces; "": none */
+    const char *held_out_by;
+    /* "": a trigger's; never measured: holdout, and round, of a part of a training */
+    const char *role;
 };
 
 /* Returns true for what a run may start from beside a model's id: the absolute path of a model's file. */

@@ -91,8 +91,8 @@ struct pipeline {
     size_t readers_left;                      /* and whose end storage has not confirmed */
     int64_t successor;                        /* row that goes on under its name; 0: none */
     bool caught_up; /* what was to be measured before this process began has been planned */
-    struct pipeline
-        *evaluation_owner; /* itself: of evaluations that run beside the pipeline's states */
+    /* itself: of evaluations that run beside the pipeline's states */
+    struct pipeline *evaluation_owner;
     uint64_t timer;
     uint64_t erased; /* samples erased and not yet reported to the trigger policy */
     uint64_t datasets[ORCHESTRATOR_DATASETS_MAX];

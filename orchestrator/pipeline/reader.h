@@ -29,8 +29,8 @@ struct reader {
     bool snapshot;      /* live: the feed was not kept, ask for what is live */
     int64_t visible_us; /* live: when what is asked for became visible */
     int64_t arrived_us; /* live: the same of the first of samples_new; 0: there is none */
-    uint64_t
-        missed; /* live: erased where the feed was not kept, to be reported with the next rows */
+    /* live: erased where the feed was not kept, to be reported with the next rows */
+    uint64_t missed;
     json_t *decision;     /* of the check at hand; NULL: none */
     struct probe *probe;  /* MEASURING: what is being measured for it */
     uint64_t samples_new; /* since the newest trigger */

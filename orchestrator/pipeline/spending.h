@@ -7,8 +7,8 @@
 #include <jansson.h>
 
 struct pipeline_spending {
-    const char
-        *of; /* "pipeline": by its file; "system": by the system file; "all": of all pipelines */
+    /* "pipeline": by its file; "system": by the system file; "all": of all pipelines */
+    const char *of;
     struct budget budget;
     struct orchestrator_cost spent; /* by runs that are through, since the budget began to count */
     int64_t since_us;               /* 0: from the beginning */

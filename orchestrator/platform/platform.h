@@ -21,12 +21,12 @@ struct orchestrator_platform_options {
     const char *bin_dir;          /* of the services; NULL: where this program lies */
     const char *postgres;         /* conninfo of a server that runs already; NULL: a private one */
     const char *postgres_bin_dir; /* NULL: the newest Postgres installed */
-    const struct launching
-        *launching;        /* of workers and trainers; outlives the platform; NULL: local */
+    /* of workers and trainers; outlives the platform; NULL: local */
+    const struct launching *launching;
     const char *log_level; /* of the children; NULL: their default */
     bool has_tcp;          /* trainers get batches over TCP */
-    const struct listen_address *
-        remote; /* where services listen to those elsewhere; outlives the platform; NULL: nowhere */
+    /* where services listen to those elsewhere; outlives the platform; NULL: nowhere */
+    const struct listen_address *remote;
     uint64_t batches_memory; /* of batches on their way and waiting; 0: any */
     int64_t patience_ms;     /* with a start that comes no further; 0: a minute */
 };

@@ -11,9 +11,9 @@ struct orchestrator_postgres_options {
     const char *cluster;    /* the cluster's directory; its parent exists and is writable for it */
     const char *socket_dir; /* exists, 0700 */
     const char *log_path;
-    const struct orchestrator_identity
-        *identity; /* outlives the server; NULL: run as whoever we are, which is not root */
-    bool is_used;  /* the data directory has a store: its cluster is there, or was lost */
+    /* outlives the server; NULL: run as whoever we are, which is not root */
+    const struct orchestrator_identity *identity;
+    bool is_used; /* the data directory has a store: its cluster is there, or was lost */
 };
 
 struct orchestrator_postgres;

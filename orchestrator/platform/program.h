@@ -9,12 +9,12 @@
 struct orchestrator_program {
     const char *program; /* "trainer": an executable of bin_dir */
     const char *name;    /* "trainer-17": also --name */
-    bool
-        is_elsewhere; /* it may be on another machine, has no part of ours, and proves its group's key */
+    /* it may be on another machine, has no part of ours, and proves its group's key */
+    bool is_elsewhere;
     const char *const *arguments; /* after the common ones; NULL: none */
     size_t argument_count;
-    const struct weir_allowed
-        *foreign;                  /* the user's program that is run in place of it; NULL: none */
+    /* the user's program that is run in place of it; NULL: none */
+    const struct weir_allowed *foreign;
     const char *run;               /* number of the run that such a program is given … */
     struct orchestrator_rank rank; /* … and which of its processes it is */
     const char *token;             /* of the run, WEIR_TOKEN; NULL: it does none */

@@ -21,8 +21,8 @@ char **orchestrator_environment_add(char **env, const char *name, const char *va
 /* One of the processes that do a run together. */
 struct orchestrator_rank {
     uint32_t rank, ranks;
-    uint16_t
-        port; /* of the loopback, at which they meet; 0: it is alone, and makes no network sockets */
+    /* of the loopback, at which they meet; 0: it is alone, and makes no network sockets */
+    uint16_t port;
     bool has_gpus; /* it sees GPUs, and no others */
 };
 /* Takes over `env` and returns it with what says which of the processes it is: WEIR_RANK and WEIR_RANKS, and what

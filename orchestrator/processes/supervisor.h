@@ -34,11 +34,11 @@ struct orchestrator_child_exit {
     int wait_status;   /* as waitpid() gives it; -1: it could not be started */
     bool restarting;   /* the supervisor will start it again */
     unsigned restarts; /* so far */
-    unsigned
-        failures; /* lives on end shorter than ORCHESTRATOR_RESTART_RESET_MS, not ended by SIGKILL */
+    /* lives on end shorter than ORCHESTRATOR_RESTART_RESET_MS, not ended by SIGKILL */
+    unsigned failures;
     const char *last_line; /* of its log */
-    const char
-        *why; /* of one that somebody else looks after: what they say; NULL: they say nothing */
+    /* of one that somebody else looks after: what they say; NULL: they say nothing */
+    const char *why;
 };
 typedef void weir_child_exit_fn(void *owner, const struct orchestrator_child_exit *ended);
 
@@ -51,9 +51,9 @@ struct orchestrator_child {
         told; /* names of those that it has to find wherever it is started, also where we have them;
                               * NULL at the end, or none */
     const char *input; /* its standard input, at every start; NULL: empty */
-    const char *
-        output; /* a file that is made again at every start, in place of the log: of a command, which is
-                            * begun and ends without a word in ours; NULL: it has a log */
+    /* a file that is made again at every start, in place of the log: of a command, which is begun and ends without a
+     * word in ours; NULL: it has a log */
+    const char *output;
     const char *directory;                        /* NULL: ours */
     const struct orchestrator_identity *identity; /* NULL: as we are */
     bool restart;                                 /* whenever it ends by itself */

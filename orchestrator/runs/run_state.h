@@ -43,8 +43,8 @@ struct run {
     run_done_fn *done;
     void *owner;
     uint64_t timer;
-    int64_t
-        followed; /* run that its trainer did before, being idle since; 0: it was started for this one */
+    /* run that its trainer did before, being idle since; 0: it was started for this one */
+    int64_t followed;
     bool is_unheard;        /* such a trainer has said nothing of its work on this run yet */
     int port_holder;        /* keeps the port at which its processes meet; -1: none */
     struct run_group group; /* its processes, and what they have said */
@@ -57,8 +57,8 @@ struct run {
     struct weir_error failure; /* of its newest trainer */
     bool is_over;              /* it has failed too often */
     uint64_t batches;          /* of the job; 0: not known */
-    struct run_progress
-        progress; /* as its trainers last said; number 0: they have not. Texts: see show() */
+    /* as its trainers last said; number 0: they have not. Texts: see show() */
+    struct run_progress progress;
     struct run_counted counted;
     bool is_counted; /* from when it was first taken up */
     char *metrics;   /* as the trainer last said, a JSON object; NULL: nothing */

@@ -49,8 +49,8 @@ struct trigger_points {
     const uint64_t *ids;
     const int64_t *labels;
     const float *values; /* (count, width) */
-    const char *
-        names; /* of the values, `width` texts in UTF-8 each ended by a NUL; NULL: they have none */
+    /* of the values, `width` texts in UTF-8 each ended by a NUL; NULL: they have none */
+    const char *names;
     size_t count, width;
     const double *numbers; /* (count, label_width): as in struct metric_input */
     size_t label_width;
@@ -59,8 +59,8 @@ struct trigger_points {
 struct trigger_measured {
     bool has_model; /* false: there was none to ask, nothing is known */
     struct trigger_points reference, current;
-    struct weir_strs
-        classes; /* names of the classes of labels, by number, as far as the file declares them */
+    /* names of the classes of labels, by number, as far as the file declares them */
+    struct weir_strs classes;
 };
 
 /* Functions of a policy that has samples measured. All are required. */

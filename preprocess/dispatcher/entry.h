@@ -60,8 +60,8 @@ struct dispatcher_entry {
     struct weir_digest plan_key; /* of the plan that it shares with others (plans.h) … */
     uint32_t plan_changes;       /* … and how often that had changed when the job began */
     struct dispatcher_job job;
-    struct weir_buf
-        *partials; /* waiting until theirs is the lowest: index group % capacity of a rank */
+    /* waiting until theirs is the lowest: index group % capacity of a rank */
+    struct weir_buf *partials;
     struct dispatcher_costs costs;
     struct stages stages;
     struct scaling_job scaling;

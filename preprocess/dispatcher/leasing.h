@@ -19,8 +19,8 @@ struct leasing_job {
 /* A worker's beat. */
 struct leasing {
     struct shares *shares;
-    const struct pool
-        *pool; /* that it is of; NULL: no other worker is waited for (job.h, rule 10) */
+    /* that it is of; NULL: no other worker is waited for (job.h, rule 10) */
+    const struct pool *pool;
     struct dispatcher_visit visit; /* of each job in turn; lease_ms is > 0 */
     int64_t now_ms;
     uint32_t want;            /* leases in addition to those it has */

@@ -56,8 +56,8 @@ struct dispatcher_visit {
     const struct dispatcher_held *held;
     size_t held_count;
     int64_t lease_ms; /* life of its leases */
-    bool
-        drains; /* it is leased nothing, and what it does not list it has given up (job.h, rule 11) */
+    /* it is leased nothing, and what it does not list it has given up (job.h, rule 11) */
+    bool drains;
     bool only_own; /* lease it nothing but groups that it makes for others of a production */
     /* Says whether a group is left to its maker, who is another worker; NULL: to none. */
     bool (*waits_for)(const void *owner, const struct production_maker *maker);

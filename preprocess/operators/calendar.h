@@ -18,8 +18,8 @@ struct calendar_time {
 
 /* Days that are named, in ascending order. */
 struct calendar_holidays {
-    int32_t *
-        days; /* of each: (year * 12 + month - 1) * 31 + day - 1; CALENDAR_EVERY_YEAR: of any year. Owned */
+    /* of each: (year * 12 + month - 1) * 31 + day - 1; CALENDAR_EVERY_YEAR: of any year. Owned */
+    int32_t *days;
     size_t count;
 };
 

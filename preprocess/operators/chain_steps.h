@@ -27,8 +27,8 @@ struct chain_step {
     char on[COLUMN_NAME_MAX];  /* name of the column that it is told to read in another order */
     bool behind_fit;           /* it reads output of a fitted operator, or of one after it */
     struct operator_next next; /* the reader that it knows; op NULL: none */
-    uint8_t
-        told; /* place, as written, of the step that knows of this one, and one; 0: none does … */
+    /* place, as written, of the step that knows of this one, and one; 0: none does … */
+    uint8_t told;
     bool is_absorbed; /* … and does its work */
     size_t loop_end;  /* of the first of a loop: the step after it … */
     size_t row_bytes; /* … and bytes of a row of its widest column, as far as it is known */

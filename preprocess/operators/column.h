@@ -33,11 +33,11 @@ struct column_about {
     char name[COLUMN_NAME_MAX];
     enum column_kind kind;
     enum weir_dtype type; /* DENSE, RAGGED */
-    uint32_t
-        width; /* DENSE: elements per row; PICTURES: channels; TOKENS: of each row, 0: not known */
-    uint32_t
-        shape[COLUMN_SHAPE_MAX]; /* DENSE: of a row, its product is `width`; zeroed: a vector */
-    uint64_t below;              /* bound of its integers, which are not negative; 0: not known */
+    /* DENSE: elements per row; PICTURES: channels; TOKENS: of each row, 0: not known */
+    uint32_t width;
+    /* DENSE: of a row, its product is `width`; zeroed: a vector */
+    uint32_t shape[COLUMN_SHAPE_MAX];
+    uint64_t below; /* bound of its integers, which are not negative; 0: not known */
     const char *const *
         elements; /* DENSE: `width` names of its numbers, NULL where one has none; NULL: none has. The chain's */
 };

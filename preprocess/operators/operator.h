@@ -72,14 +72,14 @@ struct operator_batch {
     size_t rows;
     const uint64_t *ids;  /* one per row; NULL: all 0 */
     const int64_t *times; /* event times, one per row; NULL: no operator reads them */
-    const int64_t
-        *labels; /* one per row; NULL: they are not known. Nothing but fold() may read them … */
+    /* one per row; NULL: they are not known. Nothing but fold() may read them … */
+    const int64_t *labels;
     uint32_t label_kind; /* … as the enum weir_label_kind says (core/wire/sample.h) */
     uint64_t seed;       /* of the job */
     uint32_t epoch;
     bool trains; /* false: nothing is left to chance */
-    bool
-        drops; /* rows that are marked leave the columns, as soon as that saves work and at the end */
+    /* rows that are marked leave the columns, as soon as that saves work and at the end */
+    bool drops;
     /* Optional: place for the id of the row under way, to be read after a crash. */
     volatile uint64_t *under_way;
 };
@@ -115,16 +115,16 @@ struct operator_call {
     const struct column *in;          /* the column picked in plan() */
     const struct column *const *more; /* those of plan.more, in their order */
     size_t more_count;
-    struct column
-        *out; /* the operator's own columns, one per output: empty, or with the rows before these */
+    /* the operator's own columns, one per output: empty, or with the rows before these */
+    struct column *out;
     const struct operator_next
         *next;       /* the reader that it is to work for (absorbs, reads_ahead); NULL: none */
     uint8_t *failed; /* OPERATOR_ROW_… of each row, over all operators */
     const struct operator_batch *batch;
     const uint64_t *ids; /* one per row of this call, or NULL */
     size_t first;        /* row of the batch that is row 0 of this call */
-    const uint32_t
-        *origins; /* what number each row of the batch had before others left; NULL: none has */
+    /* what number each row of the batch had before others left; NULL: none has */
+    const uint32_t *origins;
     size_t partial_bytes_max;         /* fold(): maximum size of the partial fit */
     struct operator_failures *list;   /* NULL: not wanted */
     uint32_t step;                    /* the operator's place in the chain, as written */

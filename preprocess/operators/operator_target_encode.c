@@ -46,8 +46,8 @@ struct state {
     struct target_sums folded; /* the partial fit that was folded into last */
     uint64_t serial;           /* … and its mark */
     struct target_sums merged, fitted;
-    float *
-        encodings; /* (categories + 1, folds + 1): without each fold, then by all; the last row: of none */
+    /* (categories + 1, folds + 1): without each fold, then by all; the last row: of none */
+    float *encodings;
 };
 
 /* ---- planning ---- */

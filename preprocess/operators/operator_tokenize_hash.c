@@ -33,8 +33,8 @@ struct state {
     uint64_t ngrams, buckets, seed;
     struct weir_buf words; /* u64 hash of each word of a piece, and NGRAMS_MAX more */
     struct weir_buf grams; /* u64 hash of each run of words, while it is made */
-    struct weir_buf
-        numbers; /* (ngrams, words + PUT) i32: of the run of 1, 2, … words from each on */
+    /* (ngrams, words + PUT) i32: of the run of 1, 2, … words from each on */
+    struct weir_buf numbers;
 };
 
 static enum weir_status plan(void *state, const void *options, const struct operator_schema *schema,

@@ -47,8 +47,8 @@ struct preprocess_planned {
     bool cache_auto;         /* … but for a place that is chosen */
     const struct weir_yaml_node *workers_node; /* private: read into `workers` */
     struct preprocess_workers workers;
-    const struct weir_yaml_node
-        *policy; /* that scales the job, for whoever knows policies; or NULL */
+    /* that scales the job, for whoever knows policies; or NULL */
+    const struct weir_yaml_node *policy;
 };
 /* True when records are kept, in place of what operators make of them. */
 bool preprocess_keeps_records(const struct preprocess_planned *plan);

@@ -15,12 +15,12 @@ struct ordering_cost {
 };
 
 struct ordering {
-    struct algebra_facts
-        facts[CHAIN_OPERATORS_MAX]; /* by place as written, like all below but `order` */
+    /* by place as written, like all below but `order` */
+    struct algebra_facts facts[CHAIN_OPERATORS_MAX];
     bool after[CHAIN_OPERATORS_MAX][CHAIN_OPERATORS_MAX]; /* [i][j]: i runs after j */
     uint8_t order[CHAIN_OPERATORS_MAX];                   /* the present one */
-    int8_t
-        next[CHAIN_OPERATORS_MAX]; /* the operator that has to come directly behind it; -1: any */
+    /* the operator that has to come directly behind it; -1: any */
+    int8_t next[CHAIN_OPERATORS_MAX];
     int8_t last[CHAIN_OPERATORS_MAX]; /* … before it */
     size_t count;
 };

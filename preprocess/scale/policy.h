@@ -36,8 +36,8 @@ struct scale_decision {
     double need; /* pool workers that suffice, before rounding and bounds; for the sum over jobs */
     const char *why; /* one word for logs and pages, static: "jump", "probe", "settled", … */
     bool is_settled; /* nothing is being tried */
-    struct scale_option
-        options[SCALE_OPTIONS_MAX]; /* the chosen one among them, if any were weighed */
+    /* the chosen one among them, if any were weighed */
+    struct scale_option options[SCALE_OPTIONS_MAX];
     size_t option_count;
 };
 

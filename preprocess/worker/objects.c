@@ -44,8 +44,8 @@ struct request {
 struct objects_read {
     struct objects *objects;
     struct weir_arena *arena; /* of texts and certificates */
-    struct curl_blob
-        authorities[AUTHORITIES_MAX]; /* copies, by the places of those that are known */
+    /* copies, by the places of those that are known */
+    struct curl_blob authorities[AUTHORITIES_MAX];
     struct request *requests;
     struct object_part *parts; /* what comes of each */
     size_t count;

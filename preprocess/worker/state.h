@@ -133,8 +133,8 @@ struct worker {
     struct weir_segment *lent;         /* memory that storage reads into … */
     const struct worker_task *lent_to; /* … for this task, until it answers; NULL: for none */
     struct weir_route routes[WORKER_CONSUMERS_MAX];
-    int64_t
-        full_log_ms; /* before that, it is not said again that there is no room for a consumer */
+    /* before that, it is not said again that there is no room for a consumer */
+    int64_t full_log_ms;
     struct crashes *crashes;
     struct worker_loans loans[WORKER_CONSUMERS_MAX];
     struct weir_borrowed *borrowed;

@@ -32,8 +32,8 @@ struct selector_columns {
     uint64_t bytes;
     uint64_t lost; /* of them, of blocks that are kept no longer */
     size_t views;  /* open views of the file */
-    struct selector_hole
-        *holes; /* dropped while there were views: overwritten when there are none */
+    /* dropped while there were views: overwritten when there are none */
+    struct selector_hole *holes;
     size_t hole_count;
 };
 

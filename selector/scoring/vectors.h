@@ -26,8 +26,8 @@ struct vectors {
     size_t count, width;
     size_t panels;
     float *at; /* panel p: component k of its row r at (p * width + k) * VECTORS_LANES + r */
-    float *
-        squares; /* |row|², panels * VECTORS_LANES of them; 0 after count; of unit length exactly 1 */
+    /* |row|², panels * VECTORS_LANES of them; 0 after count; of unit length exactly 1 */
+    float *squares;
 };
 
 /* Copies `count` rows of `width` floats. A component that is no number counts as 0, one beyond ±1e15 as

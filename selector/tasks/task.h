@@ -119,8 +119,8 @@ struct selector_task {
     struct weir_work *work;         /* the loop's */
     bool is_overtaken;              /* the loop's: begin again when the thread has given up */
     uint32_t restarts;
-    struct selector_pipeline
-        frozen; /* the pipeline, with a history and, where it is needed, a pool of its own */
+    /* the pipeline, with a history and, where it is needed, a pool of its own */
+    struct selector_pipeline frozen;
     struct selector_columns columns;
     struct selector_ends ends; /* of the earlier triggers, when they are needed */
     struct selector_sources sources;

@@ -63,8 +63,8 @@ struct blocked_shard {
 
 /* State of a class with respect to erasures. */
 struct class_mark {
-    uint64_t
-        touched_by; /* an erasure that has taken a sample of it; 0: none since others were last seen */
+    /* an erasure that has taken a sample of it; 0: none since others were last seen */
+    uint64_t touched_by;
     bool is_erased; /* its name was replaced: no sample gets it again */
 };
 
@@ -93,8 +93,8 @@ struct dataset {
     struct class_mark *class_marks; /* of each */
     size_t class_count, class_capacity, class_mark_capacity;
     size_t class_stored; /* of them in Postgres */
-    uint64_t
-        class_edition; /* another one whenever marks of classes change, or labels are overwritten */
+    /* another one whenever marks of classes change, or labels are overwritten */
+    uint64_t class_edition;
 
     struct chunk_ref *chunks; /* in id order */
     size_t chunk_count, chunk_capacity;

@@ -96,8 +96,8 @@ struct declaration {
     bool has_key;
     enum keep keep;
     double held_share; /* of the subjects whose samples no training set ever holds; 0: none */
-    unsigned
-        uses; /* enum cfg_use; it is no part of what is stored: another pipeline may have others */
+    /* enum cfg_use; it is no part of what is stored: another pipeline may have others */
+    unsigned uses;
     const char *updates; /* the dataset whose samples get labels from this one; NULL: none */
     bool awaits_label;   /* labels come from the dataset that updates this one */
     bool wants_manifest;

@@ -20,8 +20,8 @@ struct known {
     const struct scope *scope;
     uint64_t paths_dropped; /* of the dataset when the cursors were made */
     struct weir_buf passed; /* the newest path that was skipped; empty: none */
-    struct cursor
-        *cursors; /* by the first path of their groups; entered, heaped and left in this order */
+    /* by the first path of their groups; entered, heaped and left in this order */
+    struct cursor *cursors;
     size_t count;
     size_t entered; /* the others' files lie after all of the heap */
     size_t *heap;   /* of entered cursors */

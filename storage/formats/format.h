@@ -174,8 +174,8 @@ struct format {
     bool counts_lines;      /* places are "file:line", else "file: record n, byte b" */
     bool ends_with_newline; /* a record not followed by one may have been cut short */
     bool is_pushable; /* a file is its head, then records end to end: pushes can append to one */
-    const char *
-        passes_over; /* a file of this name tells of the others, and holds no sample; NULL: none does */
+    /* a file of this name tells of the others, and holds no sample; NULL: none does */
+    const char *passes_over;
     uint8_t scrub_byte; /* erased records are overwritten with it, and skipped when met again */
 
     /* Optional. Checks options and fields beyond what tables can. */

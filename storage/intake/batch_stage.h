@@ -55,9 +55,9 @@ struct batch {
     LIST(struct batch_segment) segments;
     LIST(struct sorted_run_entry) subjects; /* their id is the row of the batch until the commit */
     LIST(struct sorted_run_entry) keys;     /* … */
-    struct id_list
-        replaced; /* places (block << 16 | row) that rows take, of a batch of late labels */
-    bool is_late; /* its rows have their labels from another dataset */
+    /* places (block << 16 | row) that rows take, of a batch of late labels */
+    struct id_list replaced;
+    bool is_late;                      /* its rows have their labels from another dataset */
     struct key_identifier *identifier; /* borrowed; NULL: nobody's subject is asked for */
     LIST(struct batch_kill) kills;
     LIST(struct staged_refusal) refusals;

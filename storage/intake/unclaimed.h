@@ -8,8 +8,8 @@
 /* Zeroed is none. */
 struct unclaimed {
     bool is_open; /* bytes from `from` on are nobody's until a sample follows */
-    bool
-        is_by_record; /* each record is a range of its own; otherwise records that follow each other share one */
+    /* each record is a range of its own; otherwise records that follow each other share one */
+    bool is_by_record;
     uint64_t from;
     struct format_range *at; /* owned */
     size_t count, capacity;

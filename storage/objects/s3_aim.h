@@ -8,10 +8,10 @@
 struct s3_aim {
     bool is_rewrite; /* the newest stays, written again; else nothing does */
     bool was_live; /* what was erased was in what was mirrored last, not in what was there before */
-    const char *
-        etag; /* of what was mirrored, which may go; rewritten: of what has been written; "": not known */
-    const char
-        *ready; /* rewritten: ETag of what the mirrored file replaces; NULL: it is not up to date */
+    /* of what was mirrored, which may go; rewritten: of what has been written; "": not known */
+    const char *etag;
+    /* rewritten: ETag of what the mirrored file replaces; NULL: it is not up to date */
+    const char *ready;
 };
 
 enum s3_step {

@@ -19,8 +19,8 @@ struct bucket;
 struct preview {
     const struct weir_yaml_node *node; /* of the dataset */
     const char *path;                  /* "datasets[0]" */
-    const char *
-        scratch; /* folder for beginnings of what cannot be read where it is; NULL: there is none */
+    /* folder for beginnings of what cannot be read where it is; NULL: there is none */
+    const char *scratch;
     struct declaration declared; /* as the file says, but that nothing is copied */
     struct bucket *bucket;       /* NULL: the source is a folder */
     const struct s3_page *page;  /* of its objects */

@@ -26,8 +26,8 @@ struct late_reads {
 
 struct looking {
     struct s3_ranges *ranges;
-    struct s3_span
-        *spans; /* of the ids that the answer covers, by number; of no file: nothing to wait for */
+    /* of the ids that the answer covers, by number; of no file: nothing to wait for */
+    struct s3_span *spans;
 };
 
 static void on_found(void *owner, uint32_t number, const struct located *found)

@@ -100,14 +100,14 @@ struct use_grant {
     uint64_t epoch;    /* `erased` completes the holder's knowledge up to here; it may be older than
                           the newest */
     uint32_t lease_ms; /* counted by the holder from when it sent the request */
-    uint32_t
-        pause_ms; /* minimum until its next request, unless it is hinted or has dropped something */
-    const uint64_t
-        *erased; /* ids erased in (named, epoch], borrowed until the next storage_leases_add() */
+    /* minimum until its next request, unless it is hinted or has dropped something */
+    uint32_t pause_ms;
+    /* ids erased in (named, epoch], borrowed until the next storage_leases_add() */
+    const uint64_t *erased;
     size_t erased_count;
     size_t slot; /* < STORAGE_HOLDERS_MAX; where the caller keeps the holder's route */
-    bool
-        is_awaited; /* it was the last that some epoch waited for: look at storage_leases_force() */
+    /* it was the last that some epoch waited for: look at storage_leases_force() */
+    bool is_awaited;
 };
 
 /* A holder renews its lease and names the epoch up to which it has dropped everything erased. An
@@ -122,8 +122,8 @@ void storage_leases_hold_end(struct use_leases *leases, uint64_t session);
 
 struct epoch_force {
     bool in_force;
-    size_t
-        answered; /* once in force: holders known before the epoch that have named it, or have ended */
+    /* once in force: holders known before the epoch that have named it, or have ended */
+    size_t answered;
     size_t expired; /* once in force: holders known before the epoch whose lease ran out instead */
     int64_t expected_ms; /* when it will be in force at the latest, if nobody renews: <= now_ms when
                             in force */

@@ -22,8 +22,8 @@ struct scan {
     bool has_listed;
     struct known *known;
     struct watch *watch;
-    int64_t
-        patience_ms; /* weir_now_ms() until which a first scan waits for files that are written */
+    /* weir_now_ms() until which a first scan waits for files that are written */
+    int64_t patience_ms;
 
     struct manifest *manifest; /* as of manifest_stat; kept from scan to scan */
     struct stat manifest_stat;

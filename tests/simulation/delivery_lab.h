@@ -36,8 +36,8 @@ struct lab_plan {
     size_t workers;
     bool deterministic;
     enum weir_delivery delivery;
-    uint32_t
-        twin_of; /* a second process claims this rank of the first job at some time; LAB_RANKS_MAX: none does */
+    /* a second process claims this rank of the first job at some time; LAB_RANKS_MAX: none does */
+    uint32_t twin_of;
     bool names_state; /* a trainer that returns names the newest it has saved */
     uint64_t window_bytes;
     bool window_changes;         /* the window becomes another one again and again */

@@ -29,8 +29,8 @@ struct nonsense {
     struct weir_rng rng;
     struct weir_buf pipeline;
     char long_text[LONG_TEXT + 1];
-    size_t
-        list; /* elements of each list of the message being made; SIZE_MAX: of each drawn again */
+    /* elements of each list of the message being made; SIZE_MAX: of each drawn again */
+    size_t list;
     const struct weir_message_info *served[TYPES_MAX];
     size_t served_count;
     size_t open, refused, answered;

@@ -14,8 +14,8 @@ struct gradient {
     float *block; /* (rows, width); only touched rows mean anything */
     uint64_t rows;
     uint32_t width;
-    uint32_t
-        shift; /* 2^shift neighbouring rows are in one stripe: about a cache line of the block */
+    /* 2^shift neighbouring rows are in one stripe: about a cache line of the block */
+    uint32_t shift;
     struct gradient_touched {
         uint64_t *at; /* in the order of their first touch */
         size_t count, capacity;

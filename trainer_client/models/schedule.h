@@ -11,8 +11,8 @@ enum schedule_by { SCHEDULE_BY_BATCH, SCHEDULE_BY_EPOCH };
 struct schedule_shared {
     const char *name;
     int by; /* enum schedule_by: the unit of everything else */
-    uint64_t
-        warmup; /* units at the beginning in which the rate rises, line by line, to the full one */
+    /* units at the beginning in which the rate rises, line by line, to the full one */
+    uint64_t warmup;
 };
 struct schedule_options {
     uint64_t every;

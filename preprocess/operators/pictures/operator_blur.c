@@ -25,8 +25,8 @@ static const struct cfg_key OPTIONS[] = {
 struct state {
     size_t taps;
     struct picture_range sigma;
-    struct weir_buf
-        line; /* float: one row, as high as the kernel wants it, with its edges continued */
+    /* float: one row, as high as the kernel wants it, with its edges continued */
+    struct weir_buf line;
     struct weir_buf blurred; /* float: the same row in both directions */
 };
 

@@ -11,8 +11,8 @@ enum { PICTURE_SIDE_MAX = 16384, PICTURE_COLUMN_BYTES_MAX = 1 << 30 };
 struct picture {
     const uint8_t *at;
     uint32_t channels;
-    struct picture_place
-        place; /* place.height x place.width pixels are here; 0 x 0: it has failed */
+    /* place.height x place.width pixels are here; 0 x 0: it has failed */
+    struct picture_place place;
 };
 
 /* The column `on`, or the newest one that holds pictures when it is NULL. */

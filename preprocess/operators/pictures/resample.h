@@ -10,8 +10,8 @@
 
 /* Scratch that grows to the largest picture and is kept. Zero-initialised is empty. */
 struct resampler {
-    struct weir_buf
-        numbers; /* weights of rows and columns; one new row, as wide as the old ones, and as the new */
+    /* weights of rows and columns; one new row, as wide as the old ones, and as the new */
+    struct weir_buf numbers;
 };
 
 struct mirror {

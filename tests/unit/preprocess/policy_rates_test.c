@@ -18,8 +18,8 @@ static const double REPORT_S = 2, NOISE = 0.05;
 
 struct world {
     struct scale_setting setting;
-    double
-        need; /* pool workers that a linear pool needs for consumers that take one batch a second */
+    /* pool workers that a linear pool needs for consumers that take one batch a second */
+    double need;
     double own; /* batches a second that consumers take */
     double noise;
     /* Batches a second of so many workers; NULL: linear. */

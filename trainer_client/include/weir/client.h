@@ -108,9 +108,8 @@ struct weir_client_error {
 struct weir_client_options {
     uint32_t version; /**< WEIR_CLIENT_VERSION */
     uint64_t run;     /**< number of the run; 0: the environment variable WEIR_RUN */
-    const char
-        *socket_dir; /**< directory of the platform's sockets for trainers, SOCKET_DIR/trainer;
-                                 NULL: the variable WEIR_SOCKET_DIR */
+    /** directory of the platform's sockets for trainers, SOCKET_DIR/trainer; NULL: the variable WEIR_SOCKET_DIR */
+    const char *socket_dir;
     const char *dispatcher;   /**< endpoint ("ipc:///…"); NULL: dispatcher.sock in socket_dir */
     const char *storage;      /**< endpoint; NULL: storage.sock in socket_dir */
     const char *orchestrator; /**< endpoint for progress; NULL: orchestrator.sock in socket_dir */
@@ -259,17 +258,17 @@ struct weir_batch {
     const float *label_values; /**< (samples, label_width), row-major; NULL unless labels are
                                   vectors */
     size_t label_width;        /**< numbers of a label; 0 unless it is a vector */
-    uint64_t
-        global_samples;   /**< live samples of this batch over all ranks: all `samples`, added up */
-    double global_weight; /**< their weights, added up; the same bits on every rank */
+    /** live samples of this batch over all ranks: all `samples`, added up */
+    uint64_t global_samples;
+    double global_weight;       /**< their weights, added up; the same bits on every rank */
     const uint64_t *hole_ids;   /**< `holes` of them, in no particular order */
     const uint32_t *hole_kinds; /**< of each, an enum weir_hole */
     const char *digest;         /**< of everything above but the totals over ranks, 32
                            hexadecimal digits: an XXH3-128 that depends neither on who made the batch nor
                            on how it came (docs/reference/batch-digest.md); NULL: not asked for */
-    uint64_t
-        global_longest; /**< elements of the longest row of its ragged tensors over all ranks, 0 when there are
-                                none: as wide as a rectangle must be that is alike on every rank */
+    /** elements of the longest row of its ragged tensors over all ranks, 0 when there are none: as wide as a rectangle
+     * must be that is alike on every rank */
+    uint64_t global_longest;
 };
 
 /** Work of a loop since weir_client_open(). */
