@@ -19,6 +19,7 @@
 struct checking {
     const char *file;
     const char *bin_dir;
+    const struct orchestrator_prices *prices; /* NULL: not known */
     struct cfg_complaints *all;
     const struct orchestrator_identity *identity; /* of who opens data; NULL: who we are */
 };
@@ -167,7 +168,7 @@ static void check_cell(const struct checking *grid_checking, const struct compar
     if (!cfg_note(grid_checking->all, weir_file_write_atomic(file, weir_buf_view(&text), &err),
                   &err))
         return;
-    orchestrator_config_complain(file, weir_buf_view(&text), &found);
+    orchestrator_config_complain(file, weir_buf_view(&text), grid_checking->prices, &found);
     check_others(&checking, &tensors);
     look(&checking, "trainer", weir_buf_view(&tensors), &out);
     if (found.status == WEIR_OK)
@@ -237,7 +238,8 @@ static enum weir_status check(struct checking *checking, enum extent extent,
         cfg_complaints_sort(checking->all, checking->file);
         return checking->all->status;
     }
-    orchestrator_config_complain(checking->file, weir_buf_view(text), checking->all);
+    orchestrator_config_complain(checking->file, weir_buf_view(text), checking->prices,
+                                 checking->all);
     check_others(checking, &tensors);
     if (extent != WITHOUT_DATA) {
         checking->identity = drops(checking, *place, &identity) ? &identity : NULL;
@@ -249,26 +251,29 @@ static enum weir_status check(struct checking *checking, enum extent extent,
     return checking->all->status;
 }
 
-enum weir_status orchestrator_checking_file(const char *file, struct weir_buf *text,
-                                            struct cfg_complaints *all)
+enum weir_status orchestrator_checking_file(const char *file,
+                                            const struct orchestrator_prices *prices,
+                                            struct weir_buf *text, struct cfg_complaints *all)
 {
-    struct checking checking = {.file = file, .all = all};
+    struct checking checking = {.file = file, .prices = prices, .all = all};
     return check(&checking, WITHOUT_DATA, NULL, text, NULL);
 }
 
-enum weir_status orchestrator_checking_data(const char *file, const char *user,
-                                            struct weir_buf *text, struct weir_buf *shown,
-                                            struct cfg_complaints *all)
+enum weir_status orchestrator_checking_data(const char *file,
+                                            const struct orchestrator_prices *prices,
+                                            const char *user, struct weir_buf *text,
+                                            struct weir_buf *shown, struct cfg_complaints *all)
 {
     const struct orchestrator_datadir_options nowhere = {.path = "/", .user = user};
-    struct checking checking = {.file = file, .all = all};
+    struct checking checking = {.file = file, .prices = prices, .all = all};
     return check(&checking, WITH_DATA, &nowhere, text, shown);
 }
 
 enum weir_status orchestrator_checking_run(const char *file,
+                                           const struct orchestrator_prices *prices,
                                            const struct orchestrator_datadir_options *place,
                                            struct weir_buf *text, struct cfg_complaints *all)
 {
-    struct checking checking = {.file = file, .all = all};
+    struct checking checking = {.file = file, .prices = prices, .all = all};
     return check(&checking, BEFORE_RUN, place, text, NULL);
 }

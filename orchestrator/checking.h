@@ -3,20 +3,27 @@
 #define ORCHESTRATOR_CHECKING_H
 
 #include "core/config/complaints.h"
+#include "orchestrator/config/prices.h"
 #include "orchestrator/platform/datadir.h"
 
 /* Reads the file into `text`, and adds all that is wrong with it, sorted; of a file that is good, the complaints are
- * remarks. INVALID when it has mistakes, else what kept the check from being made. */
-enum weir_status orchestrator_checking_file(const char *file, struct weir_buf *text,
+ * remarks. `prices` are the system file's, NULL: not known. INVALID when it has mistakes, else what kept the check from
+ * being made. */
+enum weir_status orchestrator_checking_file(const char *file,
+                                            const struct orchestrator_prices *prices,
+                                            struct weir_buf *text,
                                             struct cfg_complaints *all) WEIR_MUST_USE;
 /* The same, and opens the first records of its datasets; as root it becomes `user` for that, NULL: the one that is
  * chosen. Appends samples to `shown`, as preprocess/preview/look.h has them: an array of JSON. */
-enum weir_status orchestrator_checking_data(const char *file, const char *user,
-                                            struct weir_buf *text, struct weir_buf *shown,
+enum weir_status orchestrator_checking_data(const char *file,
+                                            const struct orchestrator_prices *prices,
+                                            const char *user, struct weir_buf *text,
+                                            struct weir_buf *shown,
                                             struct cfg_complaints *all) WEIR_MUST_USE;
 /* The same before a run in the data directory `place`, which judges a share of bad records by all of them: those that
  * are bad beside good ones are remarks, and no program is run. */
 enum weir_status orchestrator_checking_run(const char *file,
+                                           const struct orchestrator_prices *prices,
                                            const struct orchestrator_datadir_options *place,
                                            struct weir_buf *text,
                                            struct cfg_complaints *all) WEIR_MUST_USE;

@@ -171,7 +171,7 @@ static enum weir_status hand_on_allowed(const struct command *command,
     return status;
 }
 
-/* Alone it may name any program, folder and credential. */
+/* Alone it may name any program, folder and credential, and limit any money. */
 static int check_config(const struct command *command)
 {
     struct weir_error err;
@@ -182,18 +182,19 @@ static int check_config(const struct command *command)
     struct orchestrator_system system = {.user = NULL};
     enum weir_status status;
     bool is_alone = command->system == NULL && command->programs.count == 0;
+    const struct orchestrator_prices *prices = command->system == NULL ? NULL : &system.prices;
     if (!is_alone && !cfg_note(&complaints, hand_on_allowed(command, &system, &err), &err)) {
-        status = orchestrator_checking_file(file, &text, &complaints); /* by itself */
+        status = orchestrator_checking_file(file, NULL, &text, &complaints); /* by itself */
         status = status == WEIR_OK ? complaints.status : status;
     } else if (command->before_run)
         status = orchestrator_checking_run(
-            file,
+            file, prices,
             &(struct orchestrator_datadir_options){.path = command->data_dir, .user = system.user},
             &text, &complaints);
     else if (command->data)
-        status = orchestrator_checking_data(file, system.user, &text, &shown, &complaints);
+        status = orchestrator_checking_data(file, prices, system.user, &text, &shown, &complaints);
     else
-        status = orchestrator_checking_file(file, &text, &complaints);
+        status = orchestrator_checking_file(file, prices, &text, &complaints);
     orchestrator_system_fini(&system);
     (void)fwrite(shown.at, 1, shown.size, stdout);
     (void)fputs(weir_buf_text(&complaints.lines), stderr); /* of a file that is good: remarks */
@@ -235,7 +236,7 @@ static int print_config(const char *file)
     CFG_AUTO_COMPLAINTS complaints = {0};
     WEIR_AUTO(orchestrator_config) config = NULL;
     WEIR_AUTO_FREE char *bin_dir = orchestrator_platform_own_directory();
-    enum weir_status status = orchestrator_checking_file(file, &text, &complaints);
+    enum weir_status status = orchestrator_checking_file(file, NULL, &text, &complaints);
     if (status != WEIR_OK) {
         (void)fputs(weir_buf_text(&complaints.lines), stderr);
         return code_of(status);
@@ -430,7 +431,7 @@ static int run(const struct command *command, const char *file)
     if (cfg_note(&complaints, hand_on_allowed(command, &system, &err), &err)) {
         const struct orchestrator_datadir_options place = {.path = command->data_dir,
                                                            .user = system.user};
-        status = orchestrator_checking_run(file, &place, &text, &complaints);
+        status = orchestrator_checking_run(file, &system.prices, &place, &text, &complaints);
     }
     orchestrator_system_fini(&system);
     if (status != WEIR_OK) {

@@ -243,7 +243,7 @@ static enum weir_status begin_cell(struct handled *handled, struct weir_error *e
     handled->file = &file;
     enum weir_status status = orchestrator_config_parse(file.name, file.text, &config, err);
     if (status == WEIR_OK)
-        status = orchestrator_config_check_program(config, err);
+        status = orchestrator_config_check_system(config, &handled->all->context->prices, err);
     if (status == WEIR_OK)
         status = check_name(handled->all, config->name, err);
     return status == WEIR_OK ? begin_pipeline(handled, WEIR_TAKE(config), err) : status;

@@ -8,7 +8,7 @@ static const char *const THEN[] = {"hold", "warn", NULL};
 
 static const struct cfg_key KEYS[] = {
     CFG_F64(struct budget, money, .fallback = "0", .max = 1e15,
-            .doc = "by the system file's prices, in its currency; 0: no limit"),
+            .doc = "by the system file's prices, which must be set, in its currency; 0: no limit"),
     CFG_F64(struct budget, cpu_seconds, .fallback = "0", .max = 1e15,
             .doc = "of trainers and workers; 0: no limit"),
     CFG_F64(struct budget, gpu_seconds, .fallback = "0", .max = 1e15,
@@ -39,15 +39,34 @@ enum weir_status orchestrator_budget_read(const struct weir_yaml_node *node, con
     return WEIR_OK;
 }
 
+enum weir_status orchestrator_budget_check_prices(const struct weir_yaml_node *node,
+                                                  const char *path,
+                                                  const struct orchestrator_prices *prices,
+                                                  struct weir_error *err)
+{
+    struct budget budget;
+    enum weir_status status = orchestrator_budget_read(node, path, &budget, err);
+
+    if (status != WEIR_OK || budget.money == 0 || prices == NULL ||
+        orchestrator_prices_are_set(prices))
+        return status;
+    return weir_yaml_fail(weir_yaml_get(node, "money"), err,
+                          "%s.money: expected prices in the system file as well (cpu_hour, "
+                          "gpu_hour, gigabyte_read or gigabyte_sent), without which nothing costs "
+                          "money: set one, or limit cpu_seconds or gpu_seconds",
+                          path);
+}
+
 enum weir_status orchestrator_budgets_check(const struct weir_yaml_node *budgets,
+                                            const struct orchestrator_prices *prices,
                                             struct weir_error *err)
 {
     if (!weir_yaml_is_mapping_if_any(budgets))
         return weir_yaml_fail(budgets, err, "budgets: expected NAME: {money: …, cpu_seconds: …}");
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; status == WEIR_OK && i < weir_yaml_pairs(budgets); i++) {
-        struct budget budget;
-        status = orchestrator_budget_read(weir_yaml_value(budgets, i), "budgets", &budget, err);
+        status =
+            orchestrator_budget_check_prices(weir_yaml_value(budgets, i), "budgets", prices, err);
     }
     return status;
 }

@@ -20,8 +20,15 @@ struct budget {
 enum weir_status orchestrator_budget_read(const struct weir_yaml_node *node, const char *path,
                                           struct budget *ret_budget,
                                           struct weir_error *err) WEIR_MUST_USE;
-/* The system file's, by name of a pipeline. INVALID with a place. */
+/* INVALID with its place when it limits money of which runs cost none: it would never be spent. `node`: that was read,
+ * or NULL. `prices`: NULL when they are not known. */
+enum weir_status orchestrator_budget_check_prices(const struct weir_yaml_node *node,
+                                                  const char *path,
+                                                  const struct orchestrator_prices *prices,
+                                                  struct weir_error *err) WEIR_MUST_USE;
+/* The system file's, by name of a pipeline, and its prices (NULL: not known). INVALID with a place. */
 enum weir_status orchestrator_budgets_check(const struct weir_yaml_node *budgets,
+                                            const struct orchestrator_prices *prices,
                                             struct weir_error *err) WEIR_MUST_USE;
 /* Returns the budget of that name, or else of `fallback` (NULL: none). `budgets`: checked, or NULL. */
 struct budget orchestrator_budgets_find(const struct weir_yaml_node *budgets, const char *name,

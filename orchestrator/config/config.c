@@ -360,8 +360,8 @@ static enum weir_status check_trigger(const struct orchestrator_config *config,
 }
 
 /* Models are promoted by what evaluations measure. */
-enum weir_status orchestrator_config_check_program(const struct orchestrator_config *config,
-                                                   struct weir_error *err)
+static enum weir_status check_program(const struct orchestrator_config *config,
+                                      struct weir_error *err)
 {
     const struct weir_yaml_node *root = weir_yaml_root(config->document);
     struct weir_allowed program;
@@ -380,6 +380,17 @@ enum weir_status orchestrator_config_check_program(const struct orchestrator_con
         status = check_trigger(config, &program, err);
     weir_allowed_fini(&program);
     return status;
+}
+
+enum weir_status orchestrator_config_check_system(const struct orchestrator_config *config,
+                                                  const struct orchestrator_prices *prices,
+                                                  struct weir_error *err)
+{
+    const struct weir_yaml_node *budget = weir_yaml_get(weir_yaml_root(config->document), "budget");
+    enum weir_status status = check_program(config, err);
+
+    return status == WEIR_OK ? orchestrator_budget_check_prices(budget, "budget", prices, err)
+                             : status;
 }
 
 bool orchestrator_config_names(const struct orchestrator_config *config, const char *dataset)

@@ -58,10 +58,12 @@ struct orchestrator_config {
 /* Reads the sections of the zeroed config's document, each by itself: see parse.h. */
 void orchestrator_config_read(struct orchestrator_config *config,
                               struct cfg_complaints *complaints);
-/* INVALID with file:line:column where training.program is not allowed, or does not do what a section needs. Not part
- * of parsing: a recorded pipeline is loaded whatever is allowed today. */
-enum weir_status orchestrator_config_check_program(const struct orchestrator_config *config,
-                                                   struct weir_error *err) WEIR_MUST_USE;
+/* INVALID with file:line:column where training.program is not allowed, or does not do what a section needs, or where
+ * money is limited that nothing costs (`prices`; NULL: not known). Not part of parsing: a recorded pipeline is loaded
+ * whatever the system file says today. */
+enum weir_status orchestrator_config_check_system(const struct orchestrator_config *config,
+                                                  const struct orchestrator_prices *prices,
+                                                  struct weir_error *err) WEIR_MUST_USE;
 /* True when one of its datasets, be it one of labels, is called `dataset`. */
 bool orchestrator_config_names(const struct orchestrator_config *config, const char *dataset);
 /* Appends the names of them all, a line each. */

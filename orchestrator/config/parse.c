@@ -29,6 +29,7 @@ enum weir_status orchestrator_config_parse(const char *file, struct weir_bytes t
 }
 
 void orchestrator_config_complain(const char *file, struct weir_bytes text,
+                                  const struct orchestrator_prices *prices,
                                   struct cfg_complaints *complaints)
 {
     struct weir_error err;
@@ -36,6 +37,6 @@ void orchestrator_config_complain(const char *file, struct weir_bytes text,
 
     if (config == NULL)
         return;
-    cfg_note(complaints, orchestrator_config_check_program(config, &err), &err);
+    cfg_note(complaints, orchestrator_config_check_system(config, prices, &err), &err);
     orchestrator_config_foresee(config, complaints);
 }

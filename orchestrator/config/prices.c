@@ -24,6 +24,12 @@ const struct cfg_key ORCHESTRATOR_PRICE_KEYS[] = {
     CFG_END,
 };
 
+bool orchestrator_prices_are_set(const struct orchestrator_prices *prices)
+{
+    return prices->cpu_hour > 0 || prices->gpu_hour > 0 || prices->gigabyte_read > 0 ||
+           prices->gigabyte_sent > 0;
+}
+
 double orchestrator_cpu_seconds(const struct orchestrator_cost *cost)
 {
     return (double)(cost->trainer_cpu_ns + cost->worker_cpu_ns) / 1e9;

@@ -26,6 +26,8 @@ struct orchestrator_cost {
 /* The keys of the system file's `prices`. */
 extern const struct cfg_key ORCHESTRATOR_PRICE_KEYS[];
 
+/* Returns true when runs cost money: the hours of workers, hosts and trainers weigh the size of the pool alone. */
+bool orchestrator_prices_are_set(const struct orchestrator_prices *prices);
 double orchestrator_cpu_seconds(const struct orchestrator_cost *cost);
 double orchestrator_money(const struct orchestrator_prices *prices,
                           const struct orchestrator_cost *cost);

@@ -288,10 +288,10 @@ static void read_sections(struct orchestrator_system *system, const struct weir_
     struct weir_error err;
 
     cfg_note(wrong, cfg_read(SYSTEM_KEYS, CFG_CLOSED, root, "", NULL, &section, &err), &err);
-    cfg_note(wrong,
-             cfg_read(ORCHESTRATOR_PRICE_KEYS, CFG_CLOSED, section.prices, "prices", NULL,
-                      &system->prices, &err),
-             &err);
+    bool has_prices = cfg_note(wrong,
+                               cfg_read(ORCHESTRATOR_PRICE_KEYS, CFG_CLOSED, section.prices,
+                                        "prices", NULL, &system->prices, &err),
+                               &err);
     cfg_note(wrong,
              orchestrator_workers_read(section.workers, system->prices.worker_hour,
                                        &system->workers, &err),
@@ -306,7 +306,9 @@ static void read_sections(struct orchestrator_system *system, const struct weir_
     cfg_note(wrong, read_page(system, section.page, &err), &err);
     cfg_note(wrong, orchestrator_hooks_check(section.webhooks, &err), &err);
     cfg_note(wrong, orchestrator_quotas_check(section.quotas, &err), &err);
-    cfg_note(wrong, orchestrator_budgets_check(section.budgets, &err), &err);
+    cfg_note(wrong,
+             orchestrator_budgets_check(section.budgets, has_prices ? &system->prices : NULL, &err),
+             &err);
     cfg_note(wrong, weir_programs_check(section.programs, &err), &err);
     cfg_note(wrong, weir_roots_check(section.roots, &err), &err);
     cfg_note(wrong, weir_credentials_check(section.credentials, &err), &err);

@@ -196,7 +196,7 @@ enum weir_status orchestrator_pipeline_submit(struct pipelines *pipelines,
     *ret_how = PIPELINE_KNOWN;
     if (known != NULL && has_file(known, file->text))
         return WEIR_OK;
-    status = orchestrator_config_check_program(config, err);
+    status = orchestrator_config_check_system(config, &pipelines->context->prices, err);
     if (status == WEIR_OK)
         status = check_datasets(pipelines, config, err);
     if (status != WEIR_OK)

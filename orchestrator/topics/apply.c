@@ -69,7 +69,7 @@ static enum weir_status read_file(struct topic_call *call, struct orchestrator_c
         orchestrator_topic_text(call, "file", "pipeline file"),
         weir_bytes_of(orchestrator_topic_text(call, "text", "")), &config, err);
     if (status == WEIR_OK)
-        status = orchestrator_config_check_program(config, err);
+        status = orchestrator_config_check_system(config, &call->all->context->prices, err);
     if (status != WEIR_OK)
         return status;
     *ret_pipeline = orchestrator_pipeline_by_name(call->all->pipelines, config->name);

@@ -333,9 +333,33 @@ static void a_budget_counts_the_day_that_the_clock_shows_wherever_it_jumps(void 
     }
 }
 
+static void a_budget_of_money_is_refused_where_nothing_costs_any(void **state)
+{
+    struct stage *stage = *state;
+    static const char TEXT[] = "pipeline: {name: p}\ndatasets: [{name: notes}]\n"
+                               "trigger: {policy: amount, samples: 30}\nselection: {}\n"
+                               "preprocess: {}\ntraining: {}\nbudget: {money: 5}\n";
+    const struct pipeline_file file = {"stage.yaml", weir_bytes_of(TEXT), ""};
+    struct pipeline *pipeline = NULL;
+    enum pipeline_submitted how;
+    struct weir_error err;
+    stage->orch->context.prices = (struct orchestrator_prices){.worker_hour = 1};
+    assert_int_equal(
+        orchestrator_pipeline_submit(&stage->orch->pipelines, &file, &pipeline, &how, &err),
+        WEIR_INVALID);
+    assert_non_null(strstr(err.text, "stage.yaml:7:17: budget.money: expected prices"));
+    assert_null(orchestrator_pipeline_by_name(&stage->orch->pipelines, "p"));
+    stage->orch->context.prices.cpu_hour = 1;
+    assert_int_equal(
+        orchestrator_pipeline_submit(&stage->orch->pipelines, &file, &pipeline, &how, &err),
+        WEIR_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_budget_of_money_is_refused_where_nothing_costs_any,
+                                        stage_setup, stage_teardown),
         cmocka_unit_test_setup_teardown(a_pause_waits_for_the_trigger_under_way_whoever_dies,
                                         stage_setup, stage_teardown),
         cmocka_unit_test_setup_teardown(a_pause_that_has_not_come_about_is_withdrawn, stage_setup,

@@ -69,7 +69,7 @@ static void the_system_file_names_pipelines_and_all_of_them(void **unused)
     (void)unused;
     assert_int_equal(weir_yaml_parse("s.yaml", weir_bytes_of(text), &document, &err), WEIR_OK);
     const struct weir_yaml_node *budgets = weir_yaml_root(document);
-    assert_int_equal(orchestrator_budgets_check(budgets, &err), WEIR_OK);
+    assert_int_equal(orchestrator_budgets_check(budgets, NULL, &err), WEIR_OK);
     struct budget clicks = orchestrator_budgets_find(budgets, "clicks", "default");
     assert_true(clicks.gpu_seconds == 5 && clicks.money == 0);
     assert_true(orchestrator_budgets_find(budgets, "other", "default").money == 2);
@@ -80,8 +80,33 @@ static void the_system_file_names_pipelines_and_all_of_them(void **unused)
     assert_true(orchestrator_budget_is_spent(&clicks, &(struct orchestrator_prices){0}, &spent));
     text = "{clicks: {money: 0}}";
     assert_int_equal(weir_yaml_parse("s.yaml", weir_bytes_of(text), &wrong, &err), WEIR_OK);
-    assert_int_equal(orchestrator_budgets_check(weir_yaml_root(wrong), &err), WEIR_INVALID);
+    assert_int_equal(orchestrator_budgets_check(weir_yaml_root(wrong), NULL, &err), WEIR_INVALID);
     assert_non_null(strstr(err.text, "s.yaml:1:"));
+}
+
+static enum weir_status check_prices(const char *text, const struct orchestrator_prices *prices,
+                                     struct weir_error *err)
+{
+    WEIR_AUTO(weir_yaml) document = NULL;
+    assert_int_equal(weir_yaml_parse("b.yaml", weir_bytes_of(text), &document, err), WEIR_OK);
+    return orchestrator_budget_check_prices(weir_yaml_root(document), "budget", prices, err);
+}
+
+static void money_that_nothing_costs_is_no_limit(void **unused)
+{
+    static const char MONEY[] = "{money: 5}";
+    const struct orchestrator_prices none = {.worker_hour = 1, .host_hour = 1, .trainer_hour = 1};
+    const struct orchestrator_prices some[] = {
+        {.cpu_hour = 1}, {.gpu_hour = 1}, {.gigabyte_read = 1}, {.gigabyte_sent = 1}};
+    struct weir_error err;
+    (void)unused;
+    assert_int_equal(orchestrator_budget_check_prices(NULL, "budget", &none, &err), WEIR_OK);
+    assert_int_equal(check_prices("{gpu_seconds: 5}", &none, &err), WEIR_OK);
+    assert_int_equal(check_prices(MONEY, NULL, &err), WEIR_OK);
+    for (size_t i = 0; i < WEIR_COUNT(some); i++)
+        assert_int_equal(check_prices(MONEY, &some[i], &err), WEIR_OK);
+    assert_int_equal(check_prices(MONEY, &none, &err), WEIR_INVALID);
+    assert_non_null(strstr(err.text, "b.yaml:1:9: budget.money: expected prices"));
 }
 
 int main(void)
@@ -91,6 +116,7 @@ int main(void)
         cmocka_unit_test(the_limit_that_is_reached_first_counts),
         cmocka_unit_test(the_system_file_names_pipelines_and_all_of_them),
         cmocka_unit_test(a_budget_that_limits_nothing_is_a_mistake),
+        cmocka_unit_test(money_that_nothing_costs_is_no_limit),
     };
     return cmocka_run_group_tests_name("budget", tests, NULL, NULL);
 }

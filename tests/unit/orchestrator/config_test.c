@@ -182,7 +182,8 @@ static void no_more_workers_are_there_than_the_money_pays_for(void **state)
 static void all_that_is_wrong_with_a_system_file_is_told_of_at_once(void **state)
 {
     static const char TEXT[] = "launcher: k8s\nprices: {cpu_hour: cheap}\nlog_level: loud\n"
-                               "workers: {min: 4, max: 1}\nworkrs: 3\ncache: {bytes: much}\n";
+                               "workers: {min: 4, max: 1}\nworkrs: 3\ncache: {bytes: much}\n"
+                               "budgets: {all: {money: 5}}\n"; /* by prices that are unknown */
     static const char *const EXPECTED[] = {"s.yaml:1:11: launcher: unknown launcher 'k8s'",
                                            "s.yaml:2:20: prices.cpu_hour: expected a number",
                                            "s.yaml:3:12: log_level: expected debug, ",
@@ -206,6 +207,35 @@ static void all_that_is_wrong_with_a_system_file_is_told_of_at_once(void **state
             fail_msg("expected '%s' in its place, found: %s", EXPECTED[i],
                      weir_buf_text(&wrong.lines));
         at = found;
+    }
+    assert_null(strstr(weir_buf_text(&wrong.lines), "budgets"));
+    temp_dir_remove(&dir);
+}
+
+static void a_budget_of_money_wants_prices(void **state)
+{
+    static const struct {
+        const char *yaml;
+        enum weir_status status;
+    } CASES[] = {
+        {"budgets: {all: {money: 5}}\n", WEIR_INVALID},
+        {"budgets: {all: {money: 5}}\nprices: {worker_hour: 1}\n", WEIR_INVALID},
+        {"budgets: {all: {money: 5}}\nprices: {cpu_hour: 1}\n", WEIR_OK},
+        {"budgets: {all: {cpu_seconds: 5}}\n", WEIR_OK},
+    };
+    struct temp_dir dir;
+    (void)state;
+    temp_dir_make(&dir);
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        struct orchestrator_system system;
+        struct weir_error err = {0};
+        const char *path = temp_path(&dir, "s.yaml");
+        assert_int_equal(weir_file_write_atomic(path, weir_bytes_of(CASES[i].yaml), &err), WEIR_OK);
+        assert_int_equal(orchestrator_system_load(path, &system, &err), CASES[i].status);
+        if (CASES[i].status == WEIR_OK)
+            orchestrator_system_fini(&system);
+        else
+            assert_non_null(strstr(err.text, "s.yaml:1:24: budgets.money: expected prices"));
     }
     temp_dir_remove(&dir);
 }
@@ -354,6 +384,7 @@ int main(void)
         cmocka_unit_test(batches_over_tcp_stay_on_the_host),
         cmocka_unit_test(no_more_workers_are_there_than_the_money_pays_for),
         cmocka_unit_test(all_that_is_wrong_with_a_system_file_is_told_of_at_once),
+        cmocka_unit_test(a_budget_of_money_wants_prices),
         cmocka_unit_test(a_connection_to_postgres_that_cannot_be_understood_is_not_quoted),
         cmocka_unit_test(mistakes_name_their_place),
         cmocka_unit_test(a_use_that_cannot_be_is_refused_by_line),
