@@ -49,6 +49,23 @@ def test_one_that_crashes_is_started_again_and_goes_on():
     lab.remove()
 
 
+UNANSWERED = """\
+import os, weir
+if not os.path.exists('asked'):
+    open('asked', 'x').close()
+    weir.task(socket_dir=os.path.abspath('nobody'), timeout=0.1)
+session = weir.Session()
+"""
+
+
+def test_one_that_had_no_answer_of_the_platform_has_not_failed():
+    lab, _, run = run_with(GOOD, UNANSWERED)  # retries: 0
+    run.finish()
+    again = [line for line in run.stderr if "trainer started again" in line]
+    assert len(again) > 1 and all("weir.Unavailable: " in line for line in again), run.stderr
+    lab.remove()
+
+
 def test_one_that_never_begins_is_ended():
     fails_with(r"it said nothing for \d+ s \(training\.patience\)", "", begin="import time\ntime.sleep(3600)\n", patience="3s")
 

@@ -26,7 +26,7 @@ from weir._weir import (
     Unavailable,
     Unsupported,
 )
-from weir import choice
+from weir import choice, unanswered
 from weir.attach import attach
 from weir.session import Session, Task, state_batches, task, tasks
 
@@ -52,3 +52,5 @@ __all__ = [
     "task",
     "tasks",
 ]
+
+unanswered.end_so()
