@@ -38,6 +38,7 @@ void orchestrator_model_row(struct weir_rows *rows, size_t row, struct stored_mo
         .held_out_by = weir_rows_text(rows, row, "held_out_by"),
         .role = weir_rows_text(rows, row, "role"),
         .fitted_checksum = weir_rows_text(rows, row, "fitted_checksum"),
+        .is_active = weir_rows_bool(rows, row, "is_active"),
     };
 }
 

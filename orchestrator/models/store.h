@@ -42,6 +42,7 @@ struct stored_model {
     const char *held_out_by;
     /* "": a trigger's; never measured: holdout, and round, of a part of a training */
     const char *role;
+    bool is_active; /* of its pipeline */
 };
 
 /* Returns true for what a run may start from beside a model's id: the absolute path of a model's file. */

@@ -9,13 +9,16 @@
 #include "orchestrator/topics/classes.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { IDS_MAX = 100000, ANCESTORS_MAX = 100000 };
 
-static json_t *evaluations_json(const struct weir_rows *rows)
+/* Of the model, among the measures of all. */
+static json_t *evaluations_json(const struct weir_rows *rows, const char *model)
 {
     json_t *array = json_array();
-    for (size_t i = 0; i < weir_rows_count(rows); i++) {
+    for (size_t i = orchestrator_topic_first_measure(rows, model);
+         i < weir_rows_count(rows) && strcmp(weir_rows_text(rows, i, "model"), model) == 0; i++) {
         json_t *value = weir_rows_is_null(rows, i, "value")
                             ? json_string("undefined")
                             : json_real(weir_rows_f64(rows, i, "value"));
@@ -32,35 +35,25 @@ static json_t *evaluations_json(const struct weir_rows *rows)
     return array;
 }
 
-static enum weir_status model_json(struct topics *topics, const struct stored_model *model,
-                                   json_t **ret_json, struct weir_error *err)
+static json_t *model_json(const struct topics *topics, const struct stored_model *model,
+                          const struct weir_rows *measures)
 {
-    WEIR_AUTO(weir_rows) evaluations = NULL;
-    WEIR_AUTO(weir_rows) active = NULL;
-    enum weir_status status = DB_RUN(topics->context->db, Q_evaluation_of_model, &evaluations, err,
-                                     DB_I64(model->pipeline), DB_TEXT(model->id));
-    if (status == WEIR_OK)
-        status = DB_RUN(topics->context->db, Q_model_active, &active, err, DB_I64(model->pipeline));
-    if (status != WEIR_OK)
-        return status;
-    bool is_active = weir_str_equal(weir_rows_text(active, 0, "model"), model->id);
     const struct pipeline *pipeline =
         orchestrator_pipeline_by_id(topics->pipelines, model->pipeline);
-    *ret_json = JSON_FIELDS(
+    return JSON_FIELDS(
         JSON_TEXT("model", model->id),
         JSON_TEXT("pipeline", pipeline == NULL ? "" : orchestrator_pipeline_config(pipeline)->name),
         JSON_NUMBER("trigger", model->trigger), JSON_NUMBER("run", model->run),
         JSON_TEXT_OR_NULL("parent", model->parent), JSON_TEXT("state", model->state),
-        JSON_FLAG("active", is_active), JSON_TEXT("checksum", model->checksum),
+        JSON_FLAG("active", model->is_active), JSON_TEXT("checksum", model->checksum),
         JSON_NUMBER("bytes", model->bytes), JSON_TEXT("file", model->file),
         JSON_TEXT("set_digest", model->set_digest), JSON_TIME("until", model->until_time),
         JSON_TIME("created", model->created_us),
         JSON_TEXT_OR_NULL("replaced_by", model->replaced_by),
         JSON_NUMBER("erasure", model->erasure), JSON_NEW("cost", orchestrator_json_of(model->cost)),
-        JSON_NEW("evaluations", evaluations_json(evaluations)),
+        JSON_NEW("evaluations", evaluations_json(measures, model->id)),
         JSON_TEXT("scored_by", model->scored_by), JSON_TEXT("held_out_by", model->held_out_by),
         JSON_TEXT("base", model->base), JSON_NUMBER("stored_bytes", model->stored_bytes));
-    return WEIR_OK;
 }
 
 /* Answers about models of the pipeline of that number; 0: of any. Consumes `json` and the call. */
@@ -80,9 +73,27 @@ static bool is_seen(const struct topic_call *call, int64_t number)
     return pipeline == NULL || orchestrator_topic_sees(call, pipeline);
 }
 
+/* The models of `rows` from `first` on that the caller sees, with what all of them were measured as. */
+static enum weir_status models_json(const struct topic_call *call, struct weir_rows *rows,
+                                    size_t first, json_t *models, struct weir_error *err)
+{
+    struct stored_model model;
+    WEIR_AUTO_BUF ids = {0};
+    WEIR_AUTO(weir_rows) measures = NULL;
+    for (size_t i = first; i < weir_rows_count(rows); i++)
+        weir_buf_printf(&ids, "%s%s", i == first ? "" : "\n", weir_rows_text(rows, i, "id"));
+    enum weir_status status = DB_RUN(call->context->db, Q_evaluation_of_models, &measures, err,
+                                     DB_TEXT(weir_buf_text(&ids)));
+    for (size_t i = first; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+        orchestrator_model_row(rows, i, &model);
+        if (is_seen(call, model.pipeline))
+            json_array_append_new(models, model_json(call->all, &model, measures));
+    }
+    return status;
+}
+
 void orchestrator_topic_models(struct topic_call *call)
 {
-    struct topics *topics = call->all;
     struct weir_error err;
     int64_t pipeline = 0;
     if (orchestrator_topic_text(call, "pipeline", NULL) != NULL) {
@@ -93,19 +104,11 @@ void orchestrator_topic_models(struct topic_call *call)
     }
     WEIR_AUTO(weir_rows) rows = NULL;
     json_t *models = json_array();
-    enum weir_status status = orchestrator_model_all(topics->context, pipeline, &rows, &err);
+    enum weir_status status = orchestrator_model_all(call->context, pipeline, &rows, &err);
     size_t newest = (size_t)orchestrator_topic_number(call, "newest", INT64_MAX);
     size_t count = status == WEIR_OK ? weir_rows_count(rows) : 0;
-    for (size_t i = count > newest ? count - newest : 0; status == WEIR_OK && i < count; i++) {
-        struct stored_model model;
-        json_t *one = NULL;
-        orchestrator_model_row(rows, i, &model);
-        if (!is_seen(call, model.pipeline))
-            continue;
-        status = model_json(topics, &model, &one, &err);
-        if (status == WEIR_OK)
-            json_array_append_new(models, one);
-    }
+    if (status == WEIR_OK)
+        status = models_json(call, rows, count > newest ? count - newest : 0, models, &err);
     if (status != WEIR_OK) {
         json_decref(models);
         orchestrator_topic_refuse(call, &err);
@@ -118,17 +121,17 @@ void orchestrator_topic_model(struct topic_call *call)
 {
     struct weir_error err;
     struct stored_model model = {0};
-    json_t *json = NULL;
+    WEIR_AUTO(weir_rows) measures = NULL;
     enum weir_status status = orchestrator_model_get(
         call->context, orchestrator_topic_text(call, "model", ""), &model, &err);
     if (status == WEIR_OK)
-        status = model_json(call->all, &model, &json, &err);
-    int64_t pipeline = model.pipeline;
-    orchestrator_model_fini(&model);
+        status =
+            DB_RUN(call->context->db, Q_evaluation_of_models, &measures, &err, DB_TEXT(model.id));
     if (status != WEIR_OK)
         orchestrator_topic_refuse(call, &err);
     else
-        answer_models(call, pipeline, json);
+        answer_models(call, model.pipeline, model_json(call->all, &model, measures));
+    orchestrator_model_fini(&model);
 }
 
 /* ---- lineage ---- */

@@ -56,11 +56,10 @@ enum weir_status orchestrator_topic_add_checks(struct topics *topics, int64_t pi
     return status;
 }
 
-/* The first row that is not before the model's, in an order of bytes. */
-static size_t first_of(const struct weir_rows *rows, const char *model)
+size_t orchestrator_topic_first_measure(const struct weir_rows *measures, const char *model)
 {
-    size_t low = 0, high = weir_rows_count(rows);
-    WEIR_BISECT(low, high, at, strcmp(weir_rows_text(rows, at, "model"), model) < 0);
+    size_t low = 0, high = weir_rows_count(measures);
+    WEIR_BISECT(low, high, at, strcmp(weir_rows_text(measures, at, "model"), model) < 0);
     return low;
 }
 
@@ -68,7 +67,7 @@ static size_t first_of(const struct weir_rows *rows, const char *model)
 static void add_evaluations(const struct weir_rows *rows, const char *model, json_t *row)
 {
     json_t *array = json_array();
-    for (size_t i = first_of(rows, model);
+    for (size_t i = orchestrator_topic_first_measure(rows, model);
          i < weir_rows_count(rows) && strcmp(weir_rows_text(rows, i, "model"), model) == 0; i++) {
         json_t *value = weir_rows_is_null(rows, i, "value")
                             ? json_string("undefined")

@@ -129,6 +129,8 @@ enum weir_status orchestrator_topic_ancestors_json(const struct topic_call *call
                                                    struct weir_error *err) WEIR_MUST_USE;
 /* A decision as it was kept, of the features that have moved only the first: the event has all (report.c). */
 json_t *orchestrator_topic_decision(const char *text);
+/* Returns the first of the measures that is not before the model's, in an order of bytes. */
+size_t orchestrator_topic_first_measure(const struct weir_rows *measures, const char *model);
 /* Appends the newest decisions of the trigger policy of a pipeline (report.c), at most `most`, oldest first. */
 enum weir_status orchestrator_topic_add_checks(struct topics *topics, int64_t pipeline,
                                                int64_t most, json_t *checks,

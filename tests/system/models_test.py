@@ -6,7 +6,7 @@ import json
 import math
 import struct
 
-from weirlab import PIPELINE, Lab, Run, assert_clean_audits, outcome, read_set, served
+from weirlab import PIPELINE, Lab, Run, assert_clean_audits, await_that, outcome, query, read_set, served
 
 ALL = "models: {{storage: delta, full_every: 3, keep: all}}\n"
 WARNS = "budget: {{cpu_seconds: 0.001, then: warn}}\n"
@@ -237,8 +237,26 @@ def a_budget_that_is_spent_holds_back():
         lab.weir("apply", str(lab.pipeline))
         assert json.loads(lab.weir("resume", "lab", "--json"))["again"] == []
         lab.weir("watch", "lab")
-        assert len(stored(lab)) == 3, stored(lab)
+        what_all_models_were_measured_as_is_asked_once(lab)
     lab.remove()
+
+
+def asked(lab, words):
+    """How often the platform's Postgres, which writes down its statements, was asked for what has these words."""
+    return sum("execute " in line and words in line for line in (lab.data_dir / "log/postgres.log").read_text(errors="replace").splitlines())
+
+
+def what_all_models_were_measured_as_is_asked_once(lab):
+    """Of a running platform, with three models."""
+    query(lab, "ALTER SYSTEM SET log_statement = 'all'")
+    query(lab, "SELECT pg_reload_conf()")
+    await_that(lambda: len(stored(lab)) == 3 and asked(lab, "evaluation"))
+    before = asked(lab, "evaluation")
+    models = stored(lab)
+    assert sum(m["active"] for m in models) == 1 and any(m["evaluations"] for m in models), models
+    assert asked(lab, "evaluation") == before + 1, (before, asked(lab, "evaluation"))
+    query(lab, "ALTER SYSTEM RESET log_statement")
+    query(lab, "SELECT pg_reload_conf()")
 
 
 def main():
