@@ -332,7 +332,9 @@ bool preprocess_entry_finish_fit(struct dispatcher_entry *entry)
     if (status == WEIR_OK)
         return true;
     weir_buf_clear(&entry->fitted);
-    snprintf(entry->failure, sizeof(entry->failure), "%s", err.text);
+    const char *reason = preprocess_entry_reason(entry);
+    snprintf(entry->failure, sizeof(entry->failure), "%.160s%s%.330s", err.text,
+             *reason != '\0' ? ": " : "", reason);
     return false;
 }
 

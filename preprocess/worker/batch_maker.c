@@ -691,7 +691,10 @@ enum weir_status preprocess_batch_maker_fold(struct batch_maker *maker,
     struct work work = {.chain = request->plan->chain, .partial = partial};
     find_kept(maker, request, false);
     enum weir_status status = work_on_copies(maker, request, &work, err);
-    if (status == WEIR_OK && work.about.rows > 0 && preprocess_chain_waits(work.chain))
-        status = weir_fail(err, WEIR_TIMEOUT, "an operator is not done with it yet");
-    return status;
+    if (status != WEIR_OK || work.about.rows == 0)
+        return status;
+    if (preprocess_chain_waits(work.chain))
+        return weir_fail(err, WEIR_TIMEOUT, "an operator is not done with it yet");
+    keep_reasons(maker, request);
+    return WEIR_OK;
 }

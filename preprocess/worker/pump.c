@@ -89,6 +89,15 @@ static bool fails_run(struct worker *worker, struct worker_job *job,
     return job->plan.options.on_error.action == CFG_ON_ERROR_FAIL;
 }
 
+/* Notes why samples have no part in the fit: should nothing be left to fit on, the dispatcher says so. */
+static void folded(struct worker *worker, struct worker_job *job, const struct worker_make *what)
+{
+    const char *reason = preprocess_batch_maker_reason(worker->batch_maker);
+    if (job->reason[0] == '\0')
+        snprintf(job->reason, sizeof(job->reason), "%s", reason);
+    preprocess_flow_folded(&worker->flow, what->fence, what->batch);
+}
+
 /* It waits until its consumer can be sent it. False when nobody wants it any more. */
 static bool wait_for_credit(struct worker *worker, const struct worker_make *what,
                             struct worker_batch *batch)
@@ -266,7 +275,7 @@ static void make(struct worker *worker, const struct worker_make *what)
     if (status != WEIR_OK)
         get_missing(worker, source.task, what->batch, status, &err);
     else if (lease->attempt == 0)
-        preprocess_flow_folded(&worker->flow, what->fence, what->batch);
+        folded(worker, job, what);
     else if (is_to_retry(job, source.task, batch))
         retry(worker, source.task, batch);
     else if (!fails_run(worker, job, batch))

@@ -1,6 +1,7 @@
 """A program of the user in a pipeline: the example of the guide makes tensors that a model is trained on; the pipeline of
 somebody who names a program that is not allowed is refused with its place; a text that the program dies of costs itself,
-not the run; and when workers are killed, no process of it is left."""
+not the run; when workers are killed, no process of it is left; and one that always fails is named when nothing is left to
+fit on."""
 
 import os
 import subprocess
@@ -98,6 +99,15 @@ def main():
     failed = [event["audit"]["failed"] for event in fragile_run.of("training_finished")]
     assert max(failed) == 1 and min(failed) >= 0, failed
     print("one text that it dies of: failed", failed)
+
+    broken = write(programs / "broken.py", "import sys\nsys.exit('no lexicon here')\n")
+    system = write(lab.folder / "broken.yaml", f"programs:\n  numbers: {{command: [/usr/bin/python3, {broken}]}}\n")
+    failed = subprocess.run(
+        [binaries() / "orchestrator", "run", lab.pipeline, "--data-dir", lab.folder / "broken", "--system", system], capture_output=True, text=True)
+    lines = [line for line in (failed.stdout + failed.stderr).splitlines() if "no number to fit on" in line]
+    assert failed.returncode != 0 and lines, failed
+    assert all("program numbers: it ended with exit code 1" in line for line in lines), failed
+    print("a program that always fails:", lines[-1].strip())
     lab.remove()
 
 
