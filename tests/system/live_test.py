@@ -261,19 +261,6 @@ def test_others_are_refused_in_words(lab, served):
 
 # ---- clients ----
 
-def test_no_more_look_than_may_and_others_hear_why(lab, served):
-    viewers = []
-    while (answer := ask(served.address, "/events")).status == 200:
-        viewers.append(answer)
-        assert len(viewers) <= VIEWERS_MAX
-    assert b"close one" in answer.read()
-    assert ask(served.address).status == 200
-    for viewer in viewers:
-        assert viewer.readline().startswith(b"retry:")
-        viewer.close()
-    await_that(lambda: ask(served.address, "/events").status == 200)
-
-
 def test_who_does_not_read_costs_little(lab, served):
     """Viewers with tiny buffers who read nothing, while another sees all that happens."""
     peak = peak_bytes(served.server.pid)
@@ -291,6 +278,19 @@ def test_who_does_not_read_costs_little(lab, served):
     assert peak_bytes(served.server.pid) - peak < 32 << 20
     for client in idle:
         client.close()
+
+
+def test_no_more_look_than_may_and_others_hear_why(lab, served):
+    viewers = []
+    while (answer := ask(served.address, "/events")).status == 200:
+        viewers.append(answer)
+        assert len(viewers) <= VIEWERS_MAX
+    assert b"close one" in answer.read()
+    assert ask(served.address).status == 200
+    for viewer in viewers:
+        assert viewer.readline().startswith(b"retry:")
+        viewer.close()
+    await_that(lambda: ask(served.address, "/events").status == 200)
 
 
 def write_pipelines(lab):
