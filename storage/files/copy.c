@@ -231,18 +231,27 @@ static bool hold_the_same(int a, int b)
     return true;
 }
 
-bool storage_copy_adopt(const struct dataset *dataset, const char *path, const struct stat *found,
-                        struct stat *ret_copy)
+/* A death, or a batch that failed, may have left a copy of what the source is now beside a record of what it was. */
+static bool is_recorded(int copy, const struct stored_file *file)
+{
+    struct stat now;
+
+    return fstat(copy, &now) == 0 && now.st_ino == file->inode &&
+           weir_mtime_ns(&now) == file->mtime_ns;
+}
+
+bool storage_copy_adopt(const struct dataset *dataset, const struct stored_file *file,
+                        const struct stat *found, struct stat *ret_copy)
 {
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, found->st_mtim};
-    WEIR_AUTO_FREE char *copy = weir_format("%s/%s", dataset->copies, path);
+    WEIR_AUTO_FREE char *copy = weir_format("%s/%s", dataset->copies, file->path);
     WEIR_AUTO_FD int from = -1;
     WEIR_AUTO_FD int to = open(copy, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     struct stat now;
     struct weir_error err;
 
-    return storage_source_open(dataset, path, found, &from, &err) == WEIR_OK && to >= 0 &&
-           hold_the_same(from, to) && fstat(from, &now) == 0 &&
+    return storage_source_open(dataset, file->path, found, &from, &err) == WEIR_OK && to >= 0 &&
+           is_recorded(to, file) && hold_the_same(from, to) && fstat(from, &now) == 0 &&
            storage_source_is_same(&now, found) && futimens(to, times) == 0 &&
            fstat(to, ret_copy) == 0;
 }

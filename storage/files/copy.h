@@ -40,10 +40,10 @@ enum weir_status storage_copy_end(const struct dataset *dataset, const char *pat
 /* Nothing is left of a new copy. */
 void storage_copy_abort(struct copying *copying);
 
-/* True when the copy of `path` holds exactly what the source holds now, which only was touched: the copy
- * then takes over the source's new mtime, and *ret_copy says what readers will compare. */
-bool storage_copy_adopt(const struct dataset *dataset, const char *path, const struct stat *found,
-                        struct stat *ret_copy);
+/* True when the copy is the one that `file` records and holds exactly what the source holds now, which only was
+ * touched: the copy then takes over the source's new mtime, and *ret_copy says what readers will compare. */
+bool storage_copy_adopt(const struct dataset *dataset, const struct stored_file *file,
+                        const struct stat *found, struct stat *ret_copy);
 
 /* True when a folder of copies stands where the copy of `path` is to lie, or a copy where one of its folders
  * is to be: a file became a folder, or the reverse, and what was there must be removed first. */

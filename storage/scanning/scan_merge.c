@@ -353,7 +353,7 @@ static bool is_only_touched(struct dataset *dataset, const struct scan_tools *to
         file->source_inode = storage_source_identity(dataset, file->path, &listed->stat);
     } else {
         if (file->size != (uint64_t)listed->stat.st_size || file->samples == 0 ||
-            !storage_copy_adopt(dataset, file->path, &listed->stat, &copy))
+            !storage_copy_adopt(dataset, file, &listed->stat, &copy))
             return false;
         describe(file, &listed->stat, &copy);
     }
