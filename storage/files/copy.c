@@ -231,13 +231,13 @@ static bool hold_the_same(int a, int b)
     return true;
 }
 
-/* A death, or a batch that failed, may have left a copy of what the source is now beside a record of what it was. */
+/* A death, or a batch that failed, may have left a copy of what the source is now beside a record of what it was. The
+ * time tells nothing: that of a copy which was being adopted then is the source's already. */
 static bool is_recorded(int copy, const struct stored_file *file)
 {
     struct stat now;
 
-    return fstat(copy, &now) == 0 && now.st_ino == file->inode &&
-           weir_mtime_ns(&now) == file->mtime_ns;
+    return fstat(copy, &now) == 0 && now.st_ino == file->inode;
 }
 
 bool storage_copy_adopt(const struct dataset *dataset, const struct stored_file *file,

@@ -55,7 +55,8 @@ void storage_copy_remove(const struct dataset *dataset, const char *path);
 enum weir_status storage_copy_sync(const struct dataset *dataset,
                                    struct weir_error *err) WEIR_MUST_USE;
 /* Removes files below dataset->copies that no live file of the dataset has as its copy: left by a death
- * between a copy and its registration, or between a removal's commit and its unlink. */
+ * between a copy and its registration, or between a removal's commit and its unlink, or by a commit whose answer was
+ * lost. */
 enum weir_status storage_copy_sweep(const struct dataset *dataset,
                                     struct weir_error *err) WEIR_MUST_USE;
 

@@ -9,11 +9,13 @@
 #include "core/wire/sample.h"
 #include "tests/support/loop.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -178,6 +180,66 @@ static void a_copy_goes_with_its_file_though_no_answer_to_the_commit_comes(void 
     }
 }
 
+static const char COPIED[] = "  - name: notes\n"
+                             "    source: {path: %s/notes, format: files, import: copy,\n"
+                             "             settle: 0ms}\n"
+                             "    time: {from: mtime}\n";
+
+/* Takes in one note, then starts storage upon what `change` does to it: the batch that tells of that fails at first. */
+static struct msg_dataset_is change_note(void (*change)(void), uint64_t replaced)
+{
+    int64_t limit_ms = weir_now_ms() + TEST_PATIENCE_MS;
+    struct msg_dataset_is is;
+
+    storage_lab_write(&lab, "notes/a.txt", "before");
+    storage_lab_start(&lab);
+    storage_lab_must_declare(&lab, COPIED);
+    (void)storage_lab_await_counts(&lab, "notes", 1, 0);
+    storage_lab_kill(&lab);
+    change();
+    lab.faults = "storage.batch.commit=1";
+    storage_lab_start(&lab);
+    do {
+        assert_true(weir_now_ms() < limit_ms);
+        weir_loop_step(lab.loop, 10);
+        is = storage_lab_dataset(&lab, "notes");
+    } while (!is.scanned || is.replaced < replaced);
+    return is;
+}
+
+static void write_again(void)
+{
+    storage_lab_write(&lab, "notes/a.txt", "after.");
+}
+
+static void touch(void)
+{
+    static const struct timespec TIMES[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+
+    assert_int_equal(utimensat(AT_FDCWD, storage_lab_path(&lab, "source/notes/a.txt"), TIMES, 0),
+                     0);
+}
+
+static void a_sample_keeps_its_bytes_though_the_batch_that_replaces_it_fails(void **state)
+{
+    uint32_t before, after;
+
+    (void)state;
+    (void)change_note(write_again, 1);
+    assert_null(storage_lab_read(&lab, weir_sample_id(1, 0, 0), &before));
+    assert_int_equal(before, WEIR_SAMPLE_GONE);
+    assert_string_equal(storage_lab_read(&lab, weir_sample_id(1, 0, 1), &after), "after.");
+}
+
+static void a_touched_file_keeps_its_sample_though_the_batch_that_says_so_fails(void **state)
+{
+    uint32_t sample;
+
+    (void)state;
+    assert_int_equal(change_note(touch, 0).ingested, 1);
+    assert_string_equal(storage_lab_read(&lab, weir_sample_id(1, 0, 0), &sample), "before");
+}
+
 /* ---- death in the middle of an answer ---- */
 
 /* Somebody who reads one sample, and lives longer than the storage that is asked. */
@@ -269,6 +331,8 @@ int main(void)
         CASE(ids_do_not_depend_on_deaths),
         CASE(postgres_may_die_while_files_come_in),
         CASE(a_copy_goes_with_its_file_though_no_answer_to_the_commit_comes),
+        CASE(a_sample_keeps_its_bytes_though_the_batch_that_replaces_it_fails),
+        CASE(a_touched_file_keeps_its_sample_though_the_batch_that_says_so_fails),
         CASE(a_reader_gets_its_bytes_though_storage_dies_while_it_writes_them),
     };
     return storage_lab_run(&lab, "storage: deaths", tests, WEIR_COUNT(tests));
