@@ -121,6 +121,15 @@ static void the_shipped_system_file_is_the_default(void **state)
     orchestrator_system_fini(&defaults);
 }
 
+/* Loads a system file of this text, which is called s.yaml. */
+static enum weir_status load(struct temp_dir *dir, const char *text,
+                             struct orchestrator_system *system, struct weir_error *err)
+{
+    const char *path = temp_path(dir, "s.yaml");
+    assert_int_equal(weir_file_write_atomic(path, weir_bytes_of(text), err), WEIR_OK);
+    return orchestrator_system_load(path, system, err);
+}
+
 static void batches_over_tcp_stay_on_the_host(void **state)
 {
     static const struct {
@@ -139,9 +148,7 @@ static void batches_over_tcp_stay_on_the_host(void **state)
     for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
         struct orchestrator_system system;
         struct weir_error err = {0};
-        const char *path = temp_path(&dir, "s.yaml");
-        assert_int_equal(weir_file_write_atomic(path, weir_bytes_of(CASES[i].yaml), &err), WEIR_OK);
-        enum weir_status status = orchestrator_system_load(path, &system, &err);
+        enum weir_status status = load(&dir, CASES[i].yaml, &system, &err);
         assert_int_equal(status, CASES[i].expected == NULL ? WEIR_OK : WEIR_INVALID);
         if (CASES[i].expected != NULL && strstr(err.text, CASES[i].expected) == NULL)
             fail_msg("found: %s\nexpected: %s", err.text, CASES[i].expected);
@@ -170,9 +177,7 @@ static void no_more_workers_are_there_than_the_money_pays_for(void **state)
     for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
         struct orchestrator_system system;
         struct weir_error err = {0};
-        const char *path = temp_path(&dir, "s.yaml");
-        assert_int_equal(weir_file_write_atomic(path, weir_bytes_of(CASES[i].yaml), &err), WEIR_OK);
-        assert_int_equal(orchestrator_system_load(path, &system, &err), WEIR_OK);
+        assert_int_equal(load(&dir, CASES[i].yaml, &system, &err), WEIR_OK);
         assert_int_equal(system.workers.max, CASES[i].max);
         orchestrator_system_fini(&system);
     }
@@ -229,9 +234,7 @@ static void a_budget_of_money_wants_prices(void **state)
     for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
         struct orchestrator_system system;
         struct weir_error err = {0};
-        const char *path = temp_path(&dir, "s.yaml");
-        assert_int_equal(weir_file_write_atomic(path, weir_bytes_of(CASES[i].yaml), &err), WEIR_OK);
-        assert_int_equal(orchestrator_system_load(path, &system, &err), CASES[i].status);
+        assert_int_equal(load(&dir, CASES[i].yaml, &system, &err), CASES[i].status);
         if (CASES[i].status == WEIR_OK)
             orchestrator_system_fini(&system);
         else
@@ -250,10 +253,8 @@ static void a_connection_to_postgres_that_cannot_be_understood_is_not_quoted(voi
     for (size_t i = 0; i < WEIR_COUNT(WRONG); i++) {
         struct orchestrator_system system;
         struct weir_error err = {0};
-        const char *path = temp_path(&dir, "s.yaml");
         WEIR_AUTO_FREE char *text = weir_format("postgres: {connection: \"%s\"}\n", WRONG[i]);
-        assert_int_equal(weir_file_write_atomic(path, weir_bytes_of(text), &err), WEIR_OK);
-        assert_int_equal(orchestrator_system_load(path, &system, &err), WEIR_INVALID);
+        assert_int_equal(load(&dir, text, &system, &err), WEIR_INVALID);
         assert_non_null(strstr(err.text, "s.yaml:1:25: postgres.connection: "));
         assert_null(strstr(err.text, "sesame"));
         assert_null(strstr(err.text, "two"));
