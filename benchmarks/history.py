@@ -109,11 +109,17 @@ def read(path):
     return Run(path.name.removesuffix(".jsonl"), header, {figure["bench"]: figure for figure in figures})
 
 
+def order_of(name):
+    """Runs of one second follow each other by the numbers that linked() gave them."""
+    begun, _, number = name.removesuffix(".jsonl").partition(".")
+    return begun, int(number) if number.isdecimal() else 1
+
+
 def read_all(folder):
     """The newest runs, newest first, and a sentence about each file that was left out."""
     runs, complaints = [], []
     try:
-        names = sorted((name for name in os.listdir(folder) if FILE_NAME.fullmatch(name)), reverse=True)
+        names = sorted((name for name in os.listdir(folder) if FILE_NAME.fullmatch(name)), key=order_of, reverse=True)
     except FileNotFoundError:
         names = []
     except OSError as error:

@@ -126,6 +126,10 @@ class KeptRuns(unittest.TestCase):
                          ["20261127T091142Z-0123456789ab", "20261127T091142Z-0123456789ab.2"])
         self.assertEqual(len(history.read_all(self.folder)[0]), 2)
 
+    def test_runs_of_one_second_are_read_again_newest_first(self):
+        names = [self.keep(figure(FAST)) for _ in range(11)]
+        self.assertEqual([run.name for run in history.read_all(self.folder)[0]], names[::-1])
+
     def test_no_folder_is_no_run_and_what_is_no_folder_is_said(self):
         self.assertEqual(history.read_all(self.folder), ([], []))
         self.folder.parent.mkdir(parents=True)
