@@ -10,10 +10,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+enum { SCALES_MAX = 2 };
+
 struct options {
     struct csv_options csv;
     struct cfg_texts fields;
     struct cfg_texts coarse;
+    uint64_t coarse_scales;
     bool keep_empty;
     const char *as;
 };
@@ -26,6 +29,9 @@ static const struct cfg_key OPTIONS[] = {
     CFG_TEXTS(struct options, coarse,
               .doc = "of these the counts: numbers above 2 are called by the whole part of their "
                      "squared logarithm, so that large ones share a word with their like"),
+    CFG_U64(struct options, coarse_scales, .fallback = "1", .min = 1, .max = SCALES_MAX,
+            .doc = "words of each count in coarse: the second is of the logarithm itself, so that "
+                   "more of them share it"),
     CFG_BOOL(
         struct options, keep_empty, .fallback = "false",
         .doc =
@@ -39,6 +45,7 @@ struct state {
     struct csv_reader csv;
     struct cfg_texts fields;
     bool *is_coarse; /* per field */
+    uint64_t coarse_scales;
     bool keeps_empty;
 };
 
@@ -62,13 +69,19 @@ static enum weir_status find_coarse(struct state *state, const struct cfg_texts 
     return WEIR_OK;
 }
 
-/* Returns how many fields are wanted: one that is named twice is one word. */
-static uint32_t words_of(const struct csv_reader *csv)
+static uint64_t words_of_field(const struct state *state, int32_t name)
 {
-    uint32_t count = 0;
-    for (size_t i = 0; i < csv->fields; i++)
-        count += csv->wanted[i] >= 0;
-    return count;
+    return state->is_coarse[name] ? state->coarse_scales : 1;
+}
+
+/* Returns the words of a record that has all fields: one that is named twice counts once. */
+static uint32_t words_of_record(const struct state *state)
+{
+    uint64_t words = 0;
+    for (size_t i = 0; i < state->csv.fields; i++)
+        if (state->csv.wanted[i] >= 0)
+            words += words_of_field(state, state->csv.wanted[i]);
+    return (uint32_t)words;
 }
 
 static enum weir_status plan(void *owner, const void *given, const struct operator_schema *schema,
@@ -84,8 +97,9 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     if (status != WEIR_OK)
         return status;
     state->keeps_empty = options->keep_empty;
+    state->coarse_scales = options->coarse_scales;
     return preprocess_operator_plan_output(ret_plan, options->as, COLUMN_TOKENS, 0,
-                                           options->keep_empty ? words_of(&state->csv) : 0, err);
+                                           options->keep_empty ? words_of_record(state) : 0, err);
 }
 
 static void fini(void *owner)
@@ -95,29 +109,38 @@ static void fini(void *owner)
     free(state->is_coarse);
 }
 
-/* The transformation of counts by which a linear model over hashed fields won the display advertising challenge of 2014
- * (Juan, Zhuang, Chin and Lin). */
-static bool put_coarse(struct weir_bytes text, struct weir_buf *out)
+/* The first scale is the transformation of counts by which a linear model over hashed fields won the display
+ * advertising challenge of 2014 (Juan, Zhuang, Chin and Lin). */
+static bool put_coarse(struct weir_bytes text, uint64_t scale, struct weir_buf *out)
 {
     double number;
     if (!preprocess_number_read(text, &number) || number <= 2)
         return false;
     double logarithm = weir_ln(number);
-    weir_buf_printf(out, "~%.0f", floor(logarithm * logarithm));
+    weir_buf_printf(out, "~%.0f", floor(scale == 0 ? logarithm * logarithm : logarithm));
     return true;
 }
 
-static void add_word(const struct state *state, const struct csv_walk *walk, struct column *out)
+/* Words of the second scale begin with NAME~=, so that they are none of the first. */
+static void add_word(const struct state *state, const struct csv_walk *walk, uint64_t scale,
+                     struct column *out)
 {
     int32_t name = state->csv.wanted[walk->field];
     struct weir_span span = {.start = (uint32_t)out->values.size};
     weir_buf_append_text(&out->values,
                          weir_yaml_text(weir_yaml_at(state->fields.node, (size_t)name)));
-    weir_buf_append_text(&out->values, "=");
-    if (!state->is_coarse[name] || !put_coarse(walk->text, &out->values))
+    weir_buf_append_text(&out->values, scale == 0 ? "=" : "~=");
+    if (!state->is_coarse[name] || !put_coarse(walk->text, scale, &out->values))
         weir_buf_append(&out->values, walk->text.at, walk->text.size);
     span.size = (uint32_t)out->values.size - span.start;
     weir_buf_append(&out->spans, &span, sizeof(span));
+}
+
+static void add_field(const struct state *state, const struct csv_walk *walk, struct column *out)
+{
+    uint64_t words = words_of_field(state, state->csv.wanted[walk->field]);
+    for (uint64_t scale = 0; scale < words; scale++)
+        add_word(state, walk, scale, out);
 }
 
 /* A row that fails is left empty. */
@@ -132,7 +155,7 @@ static void read_row(void *owner, struct operator_call *call, size_t row)
         if (is_missing)
             walk.text.size = 0;
         if (!is_missing || state->keeps_empty)
-            add_word(state, &walk, out);
+            add_field(state, &walk, out);
     }
     if (walk.has_failed) {
         out->values.size = values;

@@ -24,7 +24,7 @@ ON_NUMBERS = ["boxcox, lambda: 0.5", "boxcox, lambda: -0.1", "log1p", "standardi
               "bucketize, borders: [-1, 0.1, 5e5]", "fill_missing, value: 7.5", "cast, to: f64", "cast, to: i64", "cast, to: i32", "cast, to: u8",
               *(f"math, function: {function}" for function in MATH)]
 ON_RECORDS = [f"{WORDS}, {{op: tokenize_hash, buckets: 1000, ngrams: 2}}", f"{WORDS}, {{op: vocab, size: 40}}",
-              "{op: csv_words, fields: [0, 1], coarse: [0]}, {op: tokenize_hash, buckets: 1000}", "{op: csv_text, field: 1}, {op: target_encode, folds: 3, smooth: 2}",
+              "{op: csv_words, fields: [0, 1], coarse: [0], coarse_scales: 2}, {op: tokenize_hash, buckets: 1000}", "{op: csv_text, field: 1}, {op: target_encode, folds: 3, smooth: 2}",
               "{op: csv_text, field: 2}, {op: calendar, fields: [hour, weekday], cyclic: [month, hour], zone: Europe/Berlin}"]
 ON_PICTURES = ["center_crop, size: 7", "random_resized_crop, size: 8", "flip", "grayscale", "blur, kernel_size: 5, sigma: [0.1, 3]",
                "color_jitter, brightness: 1, contrast: [0, 3], saturation: 2, hue: 0.5"]
