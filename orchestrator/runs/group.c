@@ -1,13 +1,15 @@
 /* Members and the cause of their end: see group.h. */
 #include "orchestrator/runs/group.h"
 
+#include "core/service/service.h"
+
 #include <stdio.h>
 
 enum {
     OURS_AFTER_MS = 1000, /* this long after SIGTERM a process may have been killed by us */
     WEIGHT_OURS = 1,
     WEIGHT_FIRST,
-    WEIGHT_KILLED, /* the others lost it, whoever was seen first */
+    WEIGHT_LOST, /* killed, or left without an answer: the others lost it, whoever was seen first */
     WEIGHT_SILENT,
 };
 
@@ -20,17 +22,25 @@ void orchestrator_group_begin(struct run_group *group, uint32_t ranks)
         group->members[i] = (struct group_member){.is_here = true};
 }
 
-static unsigned weigh(const struct run_group *group, bool is_done, int64_t silent_ms,
-                      const struct run_exit *ended, int64_t now_ms)
+/* Its end came from outside, and is why others fail. No process is made to exit as unanswered by being told to end. */
+static bool was_lost(const struct run_group *group, const struct run_exit *ended, int64_t now_ms)
 {
     bool may_be_ours = group->is_ending && now_ms - group->ending_ms >= OURS_AFTER_MS;
 
+    if (ended->by_signal)
+        return ended->is_kill && !may_be_ours;
+    return ended->code == WEIR_EXIT_UNANSWERED;
+}
+
+static unsigned weigh(const struct run_group *group, bool is_done, int64_t silent_ms,
+                      const struct run_exit *ended, int64_t now_ms)
+{
     if (silent_ms > 0)
         return WEIGHT_SILENT;
     if (is_done)
         return WEIGHT_OURS;
-    if (ended->is_kill && !may_be_ours)
-        return WEIGHT_KILLED;
+    if (was_lost(group, ended, now_ms))
+        return WEIGHT_LOST;
     return group->is_ending ? WEIGHT_OURS : WEIGHT_FIRST;
 }
 

@@ -1,6 +1,8 @@
 /* The processes of a run: whose end explains those of the others, and when the run is done. */
 #include "orchestrator/runs/group.h"
 
+#include "core/service/service.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +13,8 @@ static const struct run_exit FAILED = {.code = 1, .how = "exit code 1", .said = 
 static const struct run_exit LEFT = {.code = 0, .how = "exit code 0", .said = ""};
 static const struct run_exit KILLED = {
     .by_signal = true, .is_kill = true, .code = 1, .how = "killed by signal 9", .said = ""};
+static const struct run_exit UNANSWERED = {
+    .code = WEIR_EXIT_UNANSWERED, .how = "exit code 75", .said = "weir.Unavailable"};
 static const struct run_exit TOLD = {
     .by_signal = true, .code = 1, .how = "killed by signal 15", .said = ""};
 
@@ -44,6 +48,18 @@ static void who_was_killed_explains_those_that_lost_it_and_were_seen_first(void 
     orchestrator_group_exited(group, 2, 0, &KILLED, 11);
     assert_int_equal(group->cause.rank, 2);
     assert_true(group->cause.ended.by_signal);
+}
+
+static void who_had_no_answer_explains_those_that_lost_it_and_were_seen_first(void **state)
+{
+    (void)state;
+    struct run_group *group = three();
+    orchestrator_group_exited(group, 0, 0, &FAILED, 10);       /* "connection closed by peer" */
+    orchestrator_group_exited(group, 2, 0, &UNANSWERED, 2011); /* libraries take their time */
+    orchestrator_group_exited(group, 1, 0, &FAILED, 2012);
+    assert_int_equal(group->cause.rank, 2);
+    assert_int_equal(group->cause.ended.code, WEIR_EXIT_UNANSWERED);
+    assert_string_equal(group->cause.ended.said, "weir.Unavailable");
 }
 
 static void who_does_not_heed_the_end_and_is_killed_explains_nothing(void **state)
@@ -137,6 +153,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_to_fail_explains_those_that_are_told_to_end),
         cmocka_unit_test(who_was_killed_explains_those_that_lost_it_and_were_seen_first),
+        cmocka_unit_test(who_had_no_answer_explains_those_that_lost_it_and_were_seen_first),
         cmocka_unit_test(who_does_not_heed_the_end_and_is_killed_explains_nothing),
         cmocka_unit_test(who_said_nothing_explains_all),
         cmocka_unit_test(a_run_is_done_when_rank_0_is_and_nobody_is_waited_for),
