@@ -176,10 +176,8 @@ static void on_hold(void *owner, struct weir_request *request)
 static void on_hold_end(void *owner, struct weir_request *request)
 {
     struct storage *storage = owner;
-    const struct msg_hold_end *asked = request->message;
 
-    storage_leases_hold_end(storage->leases, asked->session);
-    storage_pump(&storage->store);
+    storage_hold_end(&storage->eraser, request);
 }
 
 /* Answered when it is durable. */

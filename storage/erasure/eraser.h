@@ -3,6 +3,7 @@
 #define WEIR_STORAGE_ERASER_H
 
 #include "core/rpc/rpc.h"
+#include "storage/erasure/refused_holders.h"
 #include "storage/feed/replay.h"
 #include "storage/objects/s3_mirror.h"
 #include "storage/reading/id_fetch.h"
@@ -30,8 +31,8 @@ struct eraser {
     struct weir_rpc_server *server; /* of the newest holder */
     struct weir_route *routes;      /* of holders, by slot: where they are hinted */
     size_t route_count;
-    uint64_t hint_timer;       /* 0: nobody is to be hinted */
-    int64_t refused_log_ms;    /* no line of the log before, for a holder that is refused */
+    uint64_t hint_timer; /* 0: nobody is to be hinted */
+    struct refused_holders refused;
     size_t epoch_ids;          /* ids that one epoch erases at most; fewer in tests */
     struct erasures *erasures; /* erasures that are not verified yet; NULL: not loaded */
     char *cluster; /* folder of Postgres, searched for them; NULL: it is not Weir's own */

@@ -96,6 +96,7 @@ enum weir_status storage_erasure_troubles(struct eraser *eraser, struct weir_are
                                           struct weir_error *err) WEIR_MUST_USE;
 /* holding.c: the answer to `hold`, from memory alone: a holder must not lose its lease to Postgres. */
 void storage_hold(struct eraser *eraser, struct weir_request *request);
+void storage_hold_end(struct eraser *eraser, const struct weir_request *request);
 /* Tells the holders that have not named the newest epoch to ask. */
 void storage_erasure_hint(struct eraser *eraser);
 

@@ -1,13 +1,11 @@
 /* Holders of samples, as they come and as they are hinted: see use_leases.h. */
 #include "core/base/clock.h"
+#include "core/base/hash.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "storage/erasure/erasure_steps.h"
 
-enum {
-    ROUTES_MIN = 64,
-    REFUSED_LOG_MS = 60 * 1000,
-};
+enum { ROUTES_MIN = 64 };
 
 /* ---- hints ---- */
 
@@ -35,17 +33,17 @@ void storage_erasure_hint(struct eraser *eraser)
 
 /* ---- leases ---- */
 
-static void refuse_holder(struct eraser *eraser, const struct weir_request *request,
-                          const struct weir_error *err)
+static void log_refusal(struct eraser *eraser, const struct weir_request *request,
+                        const struct weir_error *err)
 {
-    int64_t now_ms = weir_now_ms();
+    const char *key = weir_rpc_sender(request)->name;
+    uint64_t untold = 0;
 
-    weir_rpc_refuse(request->server, &request->route, err);
-    if (now_ms < eraser->refused_log_ms)
-        return;
-    eraser->refused_log_ms = now_ms + REFUSED_LOG_MS;
-    weir_log(WEIR_LOG_WARN, "a holder of samples is refused: it may not use them", "error=\"%s\"",
-             err->text);
+    if (storage_refused_holder(&eraser->refused, weir_hash64(weir_bytes_of(key), err->status),
+                               weir_now_ms(), &untold))
+        weir_log(WEIR_LOG_WARN, "a holder of samples is refused: it may not use them",
+                 "key=\"%s\" role=%s untold_since=%lu error=\"%s\"", key,
+                 weir_role_name(weir_rpc_role(request)), untold, err->text);
 }
 
 static void keep_route(struct eraser *eraser, size_t slot, const struct weir_request *request)
@@ -70,17 +68,25 @@ static enum use_kind kind_of(enum weir_role role)
     }
 }
 
+static struct use_request asked_by(const struct weir_request *request, uint64_t session,
+                                   uint64_t epoch)
+{
+    return (struct use_request){.session = session,
+                                .epoch = epoch,
+                                .kind = kind_of(weir_rpc_role(request)),
+                                .key = weir_rpc_sender(request)->name};
+}
+
 void storage_hold(struct eraser *eraser, struct weir_request *request)
 {
     const struct msg_hold *message = request->message;
-    const struct use_request asked = {.session = message->session,
-                                      .epoch = message->epoch,
-                                      .kind = kind_of(weir_rpc_role(request))};
+    const struct use_request asked = asked_by(request, message->session, message->epoch);
     struct use_grant grant;
     struct weir_error err;
 
     if (storage_leases_hold(eraser->leases, &asked, weir_now_ms(), &grant, &err) != WEIR_OK) {
-        refuse_holder(eraser, request, &err);
+        weir_rpc_refuse(request->server, &request->route, &err);
+        log_refusal(eraser, request, &err);
         return;
     }
     keep_route(eraser, grant.slot, request);
@@ -92,4 +98,16 @@ void storage_hold(struct eraser *eraser, struct weir_request *request)
                    NULL);
     if (grant.is_awaited)
         storage_pump(eraser->store);
+}
+
+void storage_hold_end(struct eraser *eraser, const struct weir_request *request)
+{
+    const struct msg_hold_end *message = request->message;
+    const struct use_request asked = asked_by(request, message->session, 0);
+    struct weir_error err;
+
+    if (storage_leases_hold_end(eraser->leases, &asked, &err) == WEIR_OK)
+        storage_pump(eraser->store);
+    else
+        log_refusal(eraser, request, &err);
 }

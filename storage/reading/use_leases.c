@@ -5,6 +5,8 @@
  * while a report will count them. */
 #include "storage/reading/use_leases.h"
 
+#include "core/base/cache.h"
+#include "core/base/hash.h"
 #include "core/base/index.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
@@ -33,6 +35,13 @@ struct holder {
     uint32_t before, after; /* in its list; NOBODY: it is the first, the last */
     enum holder_state state;
     enum use_kind kind;
+    uint64_t key; /* hash of its name; 0: it has none */
+};
+
+/* A key with running leases of a kind that is bounded by key. */
+struct lessee {
+    struct weir_cache_entry entry;
+    size_t running;
 };
 
 /* Of slots. */
@@ -58,6 +67,7 @@ struct use_leases {
     struct weir_index sessions; /* of holders; entries of the forgotten ones stay for a while */
     size_t known;               /* slots in use */
     size_t running[USE_KINDS];  /* leases, by the kind of their holders */
+    struct weir_cache lessees[USE_KINDS];
 
     /* named[i]: running, and their newest epoch is epoch_in_force + i, or older for i = 0. One for each epoch up to the
      * newest. */
@@ -90,10 +100,21 @@ void storage_leases_none_before(struct use_leases *leases)
     leases->blind_until_ms = INT64_MIN;
 }
 
+static void free_lessees(struct weir_cache *lessees)
+{
+    for (struct lessee *lessee; (lessee = weir_cache_oldest(lessees)) != NULL;) {
+        weir_cache_remove(lessees, &lessee->entry);
+        free(lessee);
+    }
+    weir_cache_fini(lessees);
+}
+
 void storage_leases_free(struct use_leases *leases)
 {
     if (leases == NULL)
         return;
+    for (size_t kind = 0; kind < USE_KINDS; kind++)
+        free_lessees(&leases->lessees[kind]);
     weir_index_fini(&leases->sessions);
     free(leases->holders);
     free(leases->named);
@@ -199,6 +220,68 @@ static void forget(struct use_leases *leases, uint32_t slot)
     append(leases, &leases->vacant, slot);
 }
 
+/* ---- how many run ---- */
+
+static const struct {
+    size_t most;
+    size_t share; /* what one key may have, in what is left for everybody; 0: of all */
+    const char *name;
+} KINDS[USE_KINDS] = {
+    [USE_OF_PLATFORM] = {STORAGE_HOLDERS_MAX, 0, ""},
+    [USE_OF_TRAINER] = {STORAGE_TRAINERS_MAX, 1, " of trainers"},
+    [USE_OF_WORKER_ELSEWHERE] = {STORAGE_ELSEWHERE_MAX, 2, " of workers elsewhere"},
+};
+
+static size_t left(const struct use_leases *leases, enum use_kind kind)
+{
+    return KINDS[kind].most - leases->running[kind];
+}
+
+/* Two keys of one hash share what one may have. */
+static uint64_t key_of(const struct use_leases *leases, const struct use_request *asked)
+{
+    if (asked->key == NULL || asked->key[0] == '\0')
+        return 0;
+    return weir_hash64(weir_bytes_of(asked->key), leases->sessions.seed);
+}
+
+/* Returns the leases of the kind that run under a key, or NULL: there are none. */
+static struct lessee *lessee_of(const struct use_leases *leases, enum use_kind kind, uint64_t key)
+{
+    struct weir_cache_entry *entry = weir_cache_find(&leases->lessees[kind], key);
+
+    return entry != NULL ? entry->owner : NULL;
+}
+
+static void count_begin(struct use_leases *leases, enum use_kind kind, uint64_t key)
+{
+    struct lessee *lessee;
+
+    leases->running[kind]++;
+    if (KINDS[kind].share == 0)
+        return;
+    lessee = lessee_of(leases, kind, key);
+    if (lessee == NULL) {
+        lessee = weir_calloc(1, sizeof(*lessee));
+        weir_cache_add(&leases->lessees[kind], &lessee->entry, key, 1, lessee);
+    }
+    lessee->running++;
+}
+
+static void count_end(struct use_leases *leases, enum use_kind kind, uint64_t key)
+{
+    struct lessee *lessee;
+
+    leases->running[kind]--;
+    if (KINDS[kind].share == 0)
+        return;
+    lessee = lessee_of(leases, kind, key);
+    if (--lessee->running > 0)
+        return;
+    weir_cache_remove(&leases->lessees[kind], &lessee->entry);
+    free(lessee);
+}
+
 /* ---- the end of leases ---- */
 
 /* Ends the lease of a running holder. It still counts in the report of the epochs that are not in force yet. */
@@ -207,7 +290,7 @@ static void end_lease(struct use_leases *leases, uint32_t slot, enum holder_stat
     struct holder *holder = &leases->holders[slot];
 
     remove_from(leases, list_of(leases, holder), slot);
-    leases->running[holder->kind]--;
+    count_end(leases, holder->kind, holder->key);
     holder->state = state;
     if (leases->epoch_in_force == leases->epoch)
         forget(leases, slot);
@@ -300,19 +383,22 @@ static uint32_t take_slot(struct use_leases *leases, int64_t now_ms)
 }
 
 /* Returns the slot of a holder that is not known yet, in no list; NOBODY: there is no room. */
-static uint32_t admit(struct use_leases *leases, uint64_t session, int64_t now_ms)
+static uint32_t admit(struct use_leases *leases, const struct use_request *asked, int64_t now_ms)
 {
     uint32_t slot = take_slot(leases, now_ms);
 
     if (slot == NOBODY)
         return NOBODY;
-    leases->holders[slot] =
-        (struct holder){.session = session, .born_epoch = leases->epoch, .state = HOLDER_OVER};
+    leases->holders[slot] = (struct holder){.session = asked->session,
+                                            .born_epoch = leases->epoch,
+                                            .state = HOLDER_OVER,
+                                            .kind = asked->kind,
+                                            .key = key_of(leases, asked)};
     leases->known++;
     if (leases->sessions.count > 2 * leases->known + INDEX_MIN)
         index_sessions(leases); /* this one among them */
     else
-        weir_index_add(&leases->sessions, hash_of(leases, session), slot);
+        weir_index_add(&leases->sessions, hash_of(leases, asked->session), slot);
     return slot;
 }
 
@@ -324,40 +410,75 @@ static enum weir_status refuse(struct weir_error *err, size_t count, const char 
                      count, of_whom);
 }
 
-static const struct {
-    size_t most;
-    const char *name;
-} KINDS[USE_KINDS] = {
-    [USE_OF_PLATFORM] = {STORAGE_HOLDERS_MAX, ""},
-    [USE_OF_TRAINER] = {STORAGE_TRAINERS_MAX, " of trainers"},
-    [USE_OF_WORKER_ELSEWHERE] = {STORAGE_ELSEWHERE_MAX, " of workers elsewhere"},
-};
-
-static bool is_full(const struct use_leases *leases, enum use_kind kind)
+static enum weir_status refuse_key(const struct use_leases *leases, const struct use_request *asked,
+                                   struct weir_error *err)
 {
-    return leases->running[kind] >= KINDS[kind].most;
+    uint64_t key = key_of(leases, asked);
+
+    return weir_fail(err, WEIR_LIMIT,
+                     "%zu use leases%s are running %s%s%s, as many as there can be while %zu are "
+                     "left for everybody: expected that one ends before another begins",
+                     lessee_of(leases, asked->kind, key)->running, KINDS[asked->kind].name,
+                     key != 0 ? "under key '" : "on this host", key != 0 ? asked->key : "",
+                     key != 0 ? "'" : "", left(leases, asked->kind));
+}
+
+/* True while its key leaves enough of the kind to others. */
+static bool may_have_more(const struct use_leases *leases, const struct use_request *asked)
+{
+    size_t share = KINDS[asked->kind].share;
+    const struct lessee *lessee = lessee_of(leases, asked->kind, key_of(leases, asked));
+
+    return lessee == NULL || lessee->running < share * left(leases, asked->kind);
+}
+
+static bool is_room(const struct use_leases *leases, const struct use_request *asked)
+{
+    return left(leases, asked->kind) > 0 && may_have_more(leases, asked);
+}
+
+static enum weir_status check_room(struct use_leases *leases, const struct use_request *asked,
+                                   int64_t now_ms, struct weir_error *err)
+{
+    if (!is_room(leases, asked))
+        expire_all(leases, now_ms);
+    if (left(leases, asked->kind) == 0)
+        return refuse(err, KINDS[asked->kind].most, KINDS[asked->kind].name);
+    return may_have_more(leases, asked) ? WEIR_OK : refuse_key(leases, asked, err);
+}
+
+/* Finds the holder of the session, NOBODY where there is none. */
+static enum weir_status find_own(const struct use_leases *leases, const struct use_request *asked,
+                                 uint32_t *ret_slot, struct weir_error *err)
+{
+    uint32_t slot = slot_of(leases, asked->session);
+    const struct holder *holder = slot != NOBODY ? &leases->holders[slot] : NULL;
+
+    *ret_slot = slot;
+    if (holder == NULL || (holder->kind == asked->kind && holder->key == key_of(leases, asked)))
+        return WEIR_OK;
+    return weir_fail(err, WEIR_DENIED,
+                     "session %lu holds samples under another key: expected a session of its own",
+                     asked->session);
 }
 
 /* Finds or admits the holder that asks, and takes it out of its list. */
 static enum weir_status take_holder(struct use_leases *leases, const struct use_request *asked,
                                     int64_t now_ms, uint32_t *ret_slot, struct weir_error *err)
 {
-    uint32_t slot = slot_of(leases, asked->session);
-    bool is_running = slot != NOBODY && leases->holders[slot].state == HOLDER_RUNNING;
+    uint32_t slot;
+    enum weir_status status = find_own(leases, asked, &slot, err);
 
-    if (!is_running && is_full(leases, asked->kind)) {
-        expire_all(leases, now_ms);
-        if (is_full(leases, asked->kind))
-            return refuse(err, KINDS[asked->kind].most, KINDS[asked->kind].name);
-        slot = slot_of(leases, asked->session);
+    if (status == WEIR_OK && (slot == NOBODY || leases->holders[slot].state != HOLDER_RUNNING)) {
+        status = check_room(leases, asked, now_ms, err);
+        slot = slot_of(leases, asked->session); /* it may be forgotten by now */
     }
-    if (slot != NOBODY) {
+    if (status != WEIR_OK)
+        return status;
+    if (slot != NOBODY)
         remove_from(leases, list_of(leases, &leases->holders[slot]), slot);
-        if (is_running)
-            leases->running[leases->holders[slot].kind]--;
-    } else {
-        slot = admit(leases, asked->session, now_ms);
-    }
+    else
+        slot = admit(leases, asked, now_ms);
     if (slot == NOBODY)
         return refuse(err, STORAGE_HOLDERS_MAX, "");
     *ret_slot = slot;
@@ -398,13 +519,14 @@ static void begin_lease(struct use_leases *leases, uint32_t slot, uint64_t named
         holder->named = 0;             /* believe only what this request says */
     if (holder->named < named)
         holder->named = named;
+    if (holder->state != HOLDER_RUNNING)
+        count_begin(leases, holder->kind, holder->key);
     holder->state = HOLDER_RUNNING;
     place = place_of(leases, holder->named);
     list = &leases->named[place];
     if (list->last != NOBODY && end_ms < leases->holders[list->last].lease_end_ms)
         end_ms = leases->holders[list->last].lease_end_ms;
     holder->lease_end_ms = end_ms;
-    leases->running[holder->kind]++;
     append(leases, list, slot);
     if (leases->lowest > place)
         leases->lowest = place;
@@ -431,23 +553,25 @@ enum weir_status storage_leases_hold(struct use_leases *leases, const struct use
         ret_grant->epoch > named ? STORAGE_HOLD_MS : book(leases, now_ms); /* it asks at once */
     ret_grant->lease_ms = lease_of(ret_grant->pause_ms);
     ret_grant->slot = slot;
-    leases->holders[slot].kind = asked->kind;
     begin_lease(leases, slot, named, now_ms + ret_grant->lease_ms + ret_grant->lease_ms / 10);
     expire(leases, place_of(leases, leases->holders[slot].named), now_ms);
     ret_grant->is_awaited = lowest_place(leases) > lowest;
     return WEIR_OK;
 }
 
-void storage_leases_hold_end(struct use_leases *leases, uint64_t session)
+enum weir_status storage_leases_hold_end(struct use_leases *leases, const struct use_request *asked,
+                                         struct weir_error *err)
 {
-    uint32_t slot = slot_of(leases, session);
+    uint32_t slot;
+    enum weir_status status = find_own(leases, asked, &slot, err);
 
-    if (slot == NOBODY)
-        return;
+    if (status != WEIR_OK || slot == NOBODY)
+        return status;
     if (leases->holders[slot].state == HOLDER_RUNNING)
         end_lease(leases, slot, HOLDER_ENDED);
     else
         leases->holders[slot].state = HOLDER_ENDED;
+    return WEIR_OK;
 }
 
 /* ---- in force ---- */

@@ -16,6 +16,11 @@
  *     may use anything.
  *  5. A request of a holder costs the same for one holder and for thousands: a few list operations.
  *     All holders are looked at once per epoch, and once per report.
+ *  6. A session belongs to the key that first asked with it: another one neither renews nor ends it.
+ *  7. One key never has all leases of a kind: it begins another one only while it has fewer than are
+ *     left for everybody, or, for workers elsewhere, than twice as many. So one key ends with half of
+ *     the leases of trainers, and two that want all end with a third each; a pool of 10,000 workers
+ *     can have one key.
  *
  * Thousands hold. An erasure is to be in force within 3 s, and a holder that has just died is waited for until its
  * lease is over. So leases hardly grow with the number of holders, and the pause between two requests grows as far as
@@ -88,11 +93,12 @@ enum use_kind {
     USE_KINDS,
 };
 
-/* A request to `hold`. */
+/* A request to `hold`, or to end that. */
 struct use_request {
     uint64_t session;
     uint64_t epoch; /* it has dropped everything erased up to here */
     enum use_kind kind;
+    const char *key; /* name of the sender's; NULL, "": it is on this host */
 };
 
 /* The answer to `hold`. */
@@ -112,13 +118,15 @@ struct use_grant {
 
 /* A holder renews its lease and names the epoch up to which it has dropped everything erased. An
  * old request that arrives late does no harm. LIMIT, and no lease, when STORAGE_HOLDERS_MAX leases
- * are running, or as many of its kind as there can be. */
+ * are running, or as many of its kind or key as there can be; DENIED for a session of another key. */
 enum weir_status storage_leases_hold(struct use_leases *leases, const struct use_request *asked,
                                      int64_t now_ms, struct use_grant *ret_grant,
                                      struct weir_error *err) WEIR_MUST_USE;
 
-/* The holder no longer holds anything. A session that has ended must not be used again. */
-void storage_leases_hold_end(struct use_leases *leases, uint64_t session);
+/* The holder no longer holds anything. A session that has ended must not be used again. DENIED, and it goes on, for a
+ * session of another key. */
+enum weir_status storage_leases_hold_end(struct use_leases *leases, const struct use_request *asked,
+                                         struct weir_error *err) WEIR_MUST_USE;
 
 struct epoch_force {
     bool in_force;

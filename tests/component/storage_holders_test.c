@@ -98,11 +98,12 @@ static enum weir_status ask(struct fixture *fixture, struct weir_rpc_peer *peer,
     return fixture->status;
 }
 
-/* Holders that renew their leases so quickly that none is over before the next request. */
+/* Holders, each under a key of its own, that renew so quickly that no lease is over before the next request. */
 static void fill(struct fixture *fixture, size_t count, enum use_kind kind)
 {
     for (uint64_t session = 1; session <= count; session++) {
-        const struct use_request asked = {.session = session, .kind = kind};
+        WEIR_AUTO_FREE char *key = weir_format("key-%lu", session);
+        const struct use_request asked = {.session = session, .kind = kind, .key = key};
         struct use_grant grant;
         struct weir_error err;
 
@@ -114,13 +115,15 @@ static void fill(struct fixture *fixture, size_t count, enum use_kind kind)
 
 static void one_holder_too_many_is_refused_in_words(void **state)
 {
+    const struct use_request ended = {.session = 17, .key = "key-17"};
     struct fixture *fixture = *state;
 
     fill(fixture, STORAGE_HOLDERS_MAX, USE_OF_PLATFORM);
     assert_int_equal(ask(fixture, fixture->worker, UINT64_MAX), WEIR_LIMIT);
     assert_string_equal(fixture->words, "32768 use leases are running, as many as there can be: "
                                         "expected that one ends before another begins");
-    storage_leases_hold_end(fixture->inside.storage->leases, 17);
+    assert_int_equal(storage_leases_hold_end(fixture->inside.storage->leases, &ended, NULL),
+                     WEIR_OK);
     assert_int_equal(ask(fixture, fixture->worker, UINT64_MAX), WEIR_OK);
 }
 

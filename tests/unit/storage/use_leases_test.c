@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -21,6 +22,13 @@ static struct use_grant hold(struct use_leases *leases, uint64_t session, uint64
 
     assert_int_equal(storage_leases_hold(leases, &asked, now_ms, &grant, &err), WEIR_OK);
     return grant;
+}
+
+static void hold_end(struct use_leases *leases, uint64_t session)
+{
+    const struct use_request asked = {.session = session};
+
+    assert_int_equal(storage_leases_hold_end(leases, &asked, NULL), WEIR_OK);
 }
 
 static enum weir_status hold_as(struct use_leases *leases, enum use_kind kind, uint64_t session,
@@ -148,7 +156,7 @@ static void a_holder_that_ended_holds_nothing(void **state)
     (void)state;
     (void)hold(leases, 7, 0, SIGHTED);
     (void)storage_leases_add(leases, IDS, 4);
-    storage_leases_hold_end(leases, 7);
+    hold_end(leases, 7);
     force = storage_leases_force(leases, 1, SIGHTED + 2);
     assert_true(force.in_force);
     assert_int_equal(force.answered, 1);
@@ -161,7 +169,7 @@ static void a_question_behind_the_end_counts_as_a_silent_holder(void **state)
     (void)state;
     (void)hold(leases, 7, 0, SIGHTED);
     (void)storage_leases_add(leases, IDS, 4);
-    storage_leases_hold_end(leases, 7);
+    hold_end(leases, 7);
     (void)hold(leases, 7, 0, SIGHTED + 2);
     assert_false(storage_leases_force(leases, 1, SIGHTED + 3).in_force);
 }
@@ -305,7 +313,7 @@ static void too_many_running_leases_are_refused_and_room_comes_back(void **state
     assert_string_equal(err.text, "32768 use leases are running, as many as there can be: expected "
                                   "that one ends before another begins");
     (void)hold(leases, 1, 0, SIGHTED + 1); /* who is known may renew */
-    storage_leases_hold_end(leases, 5);
+    hold_end(leases, 5);
     assert_int_equal(storage_leases_hold(leases, &another, SIGHTED + 1, &grant, &err), WEIR_OK);
     assert_true(grant.slot < STORAGE_HOLDERS_MAX);
     assert_int_equal(hold(leases, 6789, 0, SIGHTED + STORAGE_LEASE_KEPT_MAX_MS).epoch, 0);
@@ -325,14 +333,27 @@ static void room_comes_back_while_an_epoch_is_not_in_force(void **state)
     assert_true(storage_leases_force(leases, 1, SIGHTED + 2 * STORAGE_LEASE_KEPT_MAX_MS).in_force);
 }
 
-/* `most` of a kind hold, none of whom may be another one's place. */
+static enum weir_status hold_under(struct use_leases *leases, enum use_kind kind, const char *key,
+                                   uint64_t session, struct weir_error *err)
+{
+    const struct use_request asked = {.session = session, .kind = kind, .key = key};
+    struct use_grant grant;
+
+    return storage_leases_hold(leases, &asked, SIGHTED, &grant, err);
+}
+
+/* `most` of a kind hold, each under a key of its own, none of whom may be another one's place. */
 static void assert_bounded(enum use_kind kind, size_t most, const char *words)
 {
     WEIR_AUTO(use_leases) leases = storage_leases_new(START);
     struct weir_error err;
 
-    for (uint64_t session = 1; session <= most; session++)
-        assert_int_equal(hold_as(leases, kind, session, SIGHTED, &err), WEIR_OK);
+    for (uint64_t session = 1; session <= most; session++) {
+        char key[32];
+
+        (void)snprintf(key, sizeof(key), "key-%lu", session);
+        assert_int_equal(hold_under(leases, kind, key, session, &err), WEIR_OK);
+    }
     assert_int_equal(hold_as(leases, kind, UINT64_MAX, SIGHTED + 1, &err), WEIR_LIMIT);
     assert_string_equal(err.text, words);
     for (int other = 0; other < USE_KINDS; other++)
@@ -340,7 +361,7 @@ static void assert_bounded(enum use_kind kind, size_t most, const char *words)
             assert_int_equal(hold_as(leases, (enum use_kind)other, UINT64_MAX - 1 - (uint64_t)other,
                                      SIGHTED + 1, &err),
                              WEIR_OK);
-    assert_int_equal(hold_as(leases, kind, 1, SIGHTED + 1, &err), WEIR_OK); /* a renewal */
+    assert_int_equal(hold_under(leases, kind, "key-1", 1, &err), WEIR_OK); /* a renewal */
     assert_int_equal(hold_as(leases, kind, UINT64_MAX, SIGHTED + STORAGE_LEASE_KEPT_MAX_MS, &err),
                      WEIR_OK);
 }
@@ -359,6 +380,91 @@ static void workers_elsewhere_leave_room_for_others(void **state)
     assert_bounded(USE_OF_WORKER_ELSEWHERE, STORAGE_ELSEWHERE_MAX,
                    "16384 use leases of workers elsewhere are running, as many as there can be: "
                    "expected that one ends before another begins");
+}
+
+/* Takes as many as it is given. Returns their number. */
+static size_t take_all(struct use_leases *leases, enum use_kind kind, const char *key,
+                       uint64_t session, struct weir_error *err)
+{
+    size_t count = 0;
+
+    while (hold_under(leases, kind, key, session + count, err) == WEIR_OK)
+        count++;
+    assert_int_equal(err->status, WEIR_LIMIT);
+    return count;
+}
+
+static void a_key_of_trainers_leaves_as_many_as_it_has(void **state)
+{
+    WEIR_AUTO(use_leases) leases = storage_leases_new(START);
+    struct weir_error err;
+
+    (void)state;
+    assert_int_equal(take_all(leases, USE_OF_TRAINER, "mallory", 1, &err),
+                     STORAGE_TRAINERS_MAX / 2);
+    assert_string_equal(err.text, "4096 use leases of trainers are running under key 'mallory', as "
+                                  "many as there can be while 4096 are left for everybody: "
+                                  "expected that one ends before another begins");
+    assert_int_equal(take_all(leases, USE_OF_TRAINER, "rosa", 100000, &err),
+                     STORAGE_TRAINERS_MAX / 4);
+    assert_int_equal(take_all(leases, USE_OF_TRAINER, "", 200000, &err), STORAGE_TRAINERS_MAX / 8);
+    assert_string_equal(err.text, "1024 use leases of trainers are running on this host, as many "
+                                  "as there can be while 1024 are left for everybody: expected "
+                                  "that one ends before another begins");
+    assert_int_equal(hold_under(leases, USE_OF_TRAINER, "mallory", 1, &err), WEIR_OK);
+}
+
+static void a_key_of_workers_leaves_half_of_what_it_has(void **state)
+{
+    WEIR_AUTO(use_leases) leases = storage_leases_new(START);
+    struct weir_error err;
+
+    (void)state;
+    assert_in_range(take_all(leases, USE_OF_WORKER_ELSEWHERE, "slurm-1", 1, &err), 10000,
+                    STORAGE_ELSEWHERE_MAX - 5000);
+    assert_int_equal(hold_under(leases, USE_OF_WORKER_ELSEWHERE, "rosa", UINT64_MAX, &err),
+                     WEIR_OK);
+}
+
+static void what_a_key_has_given_back_it_may_take_again(void **state)
+{
+    WEIR_AUTO(use_leases) leases = storage_leases_new(START);
+    const struct use_request ended = {.session = 7, .kind = USE_OF_TRAINER, .key = "mallory"};
+    struct use_request again = {.session = 1, .kind = USE_OF_TRAINER, .key = "mallory"};
+    struct use_grant grant;
+    struct weir_error err;
+
+    (void)state;
+    (void)take_all(leases, USE_OF_TRAINER, "mallory", 1, &err);
+    assert_int_equal(storage_leases_hold_end(leases, &ended, &err), WEIR_OK);
+    assert_int_equal(take_all(leases, USE_OF_TRAINER, "mallory", 100000, &err), 1);
+    for (uint64_t i = 0; i < STORAGE_TRAINERS_MAX / 2; i++) {
+        again.session = 200000 + i; /* all of before are over */
+        assert_int_equal(
+            storage_leases_hold(leases, &again, SIGHTED + STORAGE_LEASE_KEPT_MAX_MS, &grant, &err),
+            WEIR_OK);
+    }
+}
+
+static void a_session_is_of_the_key_that_took_it(void **state)
+{
+    WEIR_AUTO(use_leases) leases = storage_leases_new(START);
+    struct use_request thief = {.session = 7, .epoch = 1, .kind = USE_OF_TRAINER, .key = "mallory"};
+    struct use_grant grant;
+    struct weir_error err;
+
+    (void)state;
+    assert_int_equal(hold_under(leases, USE_OF_TRAINER, "rosa", 7, &err), WEIR_OK);
+    (void)storage_leases_add(leases, IDS, 4);
+    assert_int_equal(storage_leases_hold(leases, &thief, SIGHTED, &grant, &err), WEIR_DENIED);
+    assert_string_equal(err.text, "session 7 holds samples under another key: expected a session "
+                                  "of its own");
+    assert_int_equal(storage_leases_hold_end(leases, &thief, &err), WEIR_DENIED);
+    thief.key = "rosa";
+    thief.kind = USE_OF_WORKER_ELSEWHERE;
+    assert_int_equal(storage_leases_hold_end(leases, &thief, &err), WEIR_DENIED);
+    assert_false(storage_leases_force(leases, 1, SIGHTED + 1).in_force);
+    assert_int_equal(hold_under(leases, USE_OF_TRAINER, "rosa", 7, &err), WEIR_OK);
 }
 
 int main(void)
@@ -384,6 +490,10 @@ int main(void)
         cmocka_unit_test(room_comes_back_while_an_epoch_is_not_in_force),
         cmocka_unit_test(trainers_leave_room_for_others),
         cmocka_unit_test(workers_elsewhere_leave_room_for_others),
+        cmocka_unit_test(a_key_of_trainers_leaves_as_many_as_it_has),
+        cmocka_unit_test(a_key_of_workers_leaves_half_of_what_it_has),
+        cmocka_unit_test(what_a_key_has_given_back_it_may_take_again),
+        cmocka_unit_test(a_session_is_of_the_key_that_took_it),
     };
     return cmocka_run_group_tests_name("storage: erasure rules", tests, NULL, NULL);
 }
