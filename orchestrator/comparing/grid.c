@@ -139,6 +139,21 @@ static enum weir_status check_axis(const struct comparison_grid *grid, size_t in
     return WEIR_OK;
 }
 
+/* Each combination is looked at, in the loop of the orchestrator. */
+static enum weir_status check_combinations(const struct comparison_grid *grid,
+                                           struct weir_error *err)
+{
+    size_t count = 1;
+    for (size_t i = 0; i < weir_yaml_pairs(grid->axes); i++) {
+        count *= weir_yaml_pairs(weir_yaml_value(grid->axes, i));
+        if (count > GRID_COMBINATIONS_MAX)
+            return weir_yaml_fail(grid->axes, err,
+                                  "axes: expected at most %d combinations of their entries",
+                                  GRID_COMBINATIONS_MAX);
+    }
+    return WEIR_OK;
+}
+
 static enum weir_status check_axes(const struct comparison_grid *grid,
                                    const struct weir_yaml_node *root, struct weir_error *err)
 {
@@ -149,7 +164,7 @@ static enum weir_status check_axes(const struct comparison_grid *grid,
                              "axes: expected trigger, selection, preprocess or training");
     for (size_t i = 0; status == WEIR_OK && i < weir_yaml_pairs(grid->axes); i++)
         status = check_axis(grid, i, err);
-    return status;
+    return status == WEIR_OK ? check_combinations(grid, err) : status;
 }
 
 /* ---- policies ---- */

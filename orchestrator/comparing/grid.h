@@ -13,6 +13,7 @@ enum grid_axis { GRID_TRIGGER, GRID_SELECTION, GRID_PREPROCESS, GRID_TRAINING, G
 
 enum {
     GRID_SEEDS_MAX = 100,
+    GRID_COMBINATIONS_MAX = 10000, /* of the axes, with those left out */
     GRID_POLICIES_MAX = 1000,
     GRID_CELLS_MAX = 2000,
     GRID_AT_ONCE_MAX = 64,

@@ -144,6 +144,22 @@ static void a_cell_whose_name_is_too_long_is_said_to_be(void **unused)
                    "64 letters");
 }
 
+static void axes_of_more_combinations_than_can_be_looked_at_are_refused(void **unused)
+{
+    enum { ENTRIES = 1000 };
+    WEIR_AUTO_BUF text = {0};
+    (void)unused;
+    weir_buf_append_text(&text, HEAD "axes:\n");
+    for (size_t axis = 0; axis < GRID_AXES; axis++) {
+        weir_buf_printf(&text, "  %s:\n", ORCHESTRATOR_GRID_AXES[axis]);
+        for (int i = 0; i < ENTRIES; i++)
+            weir_buf_printf(&text, "    e%d: {}\n", i);
+    }
+    weir_buf_append_text(&text, "cells: [{trigger: e0, selection: e0, preprocess: e0, training: "
+                                "e0}]\n" JUDGE);
+    assert_refused(weir_buf_text(&text), "axes: expected at most 10000 combinations");
+}
+
 /* ---- starts ---- */
 
 static void as_many_cells_begin_as_may_run_at_once(void **unused)
@@ -282,6 +298,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(cells_are_those_that_a_list_names),
         cmocka_unit_test(mistakes_have_a_place_in_the_grid_or_its_base),
         cmocka_unit_test(a_cell_whose_name_is_too_long_is_said_to_be),
+        cmocka_unit_test(axes_of_more_combinations_than_can_be_looked_at_are_refused),
         cmocka_unit_test(as_many_cells_begin_as_may_run_at_once),
         cmocka_unit_test(states_have_the_names_that_rows_have),
         cmocka_unit_test(a_window_counts_with_the_newest_model_that_knew_nothing_of_it),
