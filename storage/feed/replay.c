@@ -88,7 +88,6 @@ static void close_replay(struct replay *replay)
     free(replay->marks);
     free(replay->rows);
     free(replay->path);
-    free(replay->trouble);
     *replay = (struct replay){0};
 }
 
@@ -139,14 +138,20 @@ enum weir_status storage_replays_tidy(struct replays *replays, struct weir_error
 
 /* ---- making ---- */
 
-/* Tells the next to ask why an order cannot be made; it is then tried again. */
+/* The next to ask is told why; after that it is tried again. */
 static void note_trouble(const struct dataset *dataset, struct replay *replay,
                          const struct weir_error *err)
 {
     weir_log(WEIR_LOG_WARN, "replay order cannot be made", "dataset=%s position=%llu error=\"%s\"",
              dataset->name, (unsigned long long)replay->position, err->text);
-    free(replay->trouble);
-    replay->trouble = weir_strdup(err->text);
+    replay->trouble = *err;
+}
+
+static enum weir_status take_trouble(const struct replay *replay, struct weir_error *err)
+{
+    if (replay->trouble.status != WEIR_OK)
+        *err = replay->trouble;
+    return replay->trouble.status;
 }
 
 bool storage_replays_step(struct replays *replays)
@@ -158,7 +163,7 @@ bool storage_replays_step(struct replays *replays)
         const struct dataset *dataset = storage_catalog_at(store->catalog, replay->dataset);
         struct weir_error err;
 
-        if (dataset == NULL || replay->state == REPLAY_READY || replay->trouble != NULL)
+        if (dataset == NULL || replay->state == REPLAY_READY || replay->trouble.status != WEIR_OK)
             continue;
         if (storage_replay_make(store, dataset, replay, &err) != WEIR_OK)
             note_trouble(dataset, replay, &err);
@@ -209,11 +214,12 @@ static enum weir_status get(struct replays *replays, const struct dataset *datas
 {
     struct replay *replay = slot_of(replays, dataset->number, position);
     int64_t until_ms = weir_now_ms() + ANSWER_WITHIN_MS;
-    enum weir_status status = WEIR_OK;
+    enum weir_status status;
 
-    if (replay->dataset != dataset->number || replay->position != position ||
-        replay->trouble != NULL)
+    if (replay->dataset != dataset->number || replay->position != position)
         status = begin(replays, dataset, position, replay, err);
+    else
+        status = take_trouble(replay, err);
     replay->used_ms = weir_now_ms();
     while (status == WEIR_OK && replay->state != REPLAY_READY && weir_now_ms() < until_ms)
         status = storage_replay_make(replays->store, dataset, replay, err);

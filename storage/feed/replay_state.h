@@ -30,7 +30,8 @@ struct replay {
     struct order_row *marks; /* CHECKING and in place: one sample of each chunk */
     size_t mark_count, mark_capacity;
     struct order_row *rows; /* WEIR_BLOCK_ROWS, for one chunk */
-    char *trouble;          /* why it could not be made */
+    /* why it could not be made; the status is WEIR_OK while it can */
+    struct weir_error trouble;
 };
 
 /* True for a file of an unfinished sort, or of an order that nobody has used for a day. */

@@ -446,6 +446,36 @@ static void an_order_is_taken_up_after_a_restart_unless_it_is_damaged(void **sta
     assert_true(after.st_size == before.st_size);
 }
 
+/* So many rows that an order of them is begun when it is asked for, and made meanwhile. */
+static void whoever_asks_for_an_order_is_told_why_it_could_not_be_made_meanwhile(void **state)
+{
+    enum { ROWS = 500000 };
+    struct storage_inside *fixture = *state;
+    struct msg_replay_read asked = {.dataset = 1, .after_time = INT64_MIN};
+    WEIR_AUTO_FREE char *folder = weir_format("%s/replays", fixture->dir.path);
+    struct replays *replays = fixture->storage->replays;
+    struct msg_replay_is answer = {0};
+    const struct dataset *dataset;
+    struct weir_error err;
+
+    write_rows(fixture, "a.jsonl", ROWS, 1);
+    declare(fixture);
+    await_sequence(fixture, 1);
+    write_rows(fixture, "b.jsonl", 0, ROWS);
+    dataset = fixture->storage->store.catalog->datasets[0];
+    while (dataset->next_row <= ROWS)
+        weir_loop_step(fixture->loop, TEST_STEP_MS);
+    asked.position = dataset->sequence;
+    assert_int_equal(storage_replay_read(replays, &asked, fixture->arena, &answer, &err),
+                     WEIR_UNAVAILABLE);
+    assert_int_equal(weir_remove_tree(folder, &err), WEIR_OK);
+    while (storage_replays_step(replays))
+        ;
+    assert_int_equal(storage_replay_read(replays, &asked, fixture->arena, &answer, &err), WEIR_IO);
+    assert_non_null(strstr(err.text, "No such file"));
+    assert_int_equal(read_replay(fixture, &asked).times.at[0], 0);
+}
+
 static void samples_in_order_are_paged_from_where_they_lie(void **state)
 {
     struct storage_inside *fixture = *state;
@@ -559,6 +589,7 @@ int main(void)
         CASE(a_replay_sees_nothing_behind_its_position),
         CASE(an_order_needs_a_file_only_when_samples_do_not_lie_in_order),
         CASE(an_order_is_taken_up_after_a_restart_unless_it_is_damaged),
+        CASE(whoever_asks_for_an_order_is_told_why_it_could_not_be_made_meanwhile),
         CASE(samples_in_order_are_paged_from_where_they_lie),
         CASE(a_consumer_expires_when_storage_has_run_for_thirty_days),
         CASE(a_wall_clock_that_jumps_by_years_expires_nobody_and_keeps_nobody),
