@@ -211,6 +211,10 @@ static enum weir_status run_scancel(struct slurm *slurm, struct weir_error *err)
     const struct slurm_order *order = &slurm->order;
     struct command command = {{NULL}, 0};
     add(&command, "");
+    if (order->name[0] != '\0') {
+        add_format(&command, "--user=%u", geteuid());
+        add_option(&command, "name", order->name);
+    }
     if (order->kind == SLURM_SIGNAL)
         add(&command, "--signal=TERM");
     if (order->kind == SLURM_SIGNAL && !order->is_gang)

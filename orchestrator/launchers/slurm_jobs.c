@@ -173,21 +173,26 @@ void orchestrator_slurm_jobs_stop_all(struct slurm_jobs *jobs, int64_t kill_ms)
 
 /* ---- the next command ---- */
 
-static void add_target(struct slurm_order *order, const struct slurm_group *group, size_t index)
+static void add_target(struct slurm_order *order, const char *name, uint64_t job, int64_t index)
 {
     char *target = order->targets[order->count++];
-    if (group->is_gang)
-        (void)snprintf(target, SLURM_TARGET_SIZE, "%" PRIu64, group->job);
-    else
-        (void)snprintf(target, SLURM_TARGET_SIZE, "%" PRIu64 "_%zu", group->job, index);
+    (void)snprintf(order->name, sizeof(order->name), "%s", name);
+    (void)snprintf(target, SLURM_TARGET_SIZE,
+                   index == SLURM_NO_INDEX ? "%" PRIu64 : "%" PRIu64 "_%" PRId64, job, index);
+}
+
+/* scancel that is to look at names takes the whole of what waits of an array for any task of it. */
+static const char *name_to_ask_for(const char *name, int64_t index, enum launcher_state state)
+{
+    return index == SLURM_NO_INDEX || state == LAUNCHER_RUNNING ? name : "";
 }
 
 /* Returns the order to scancel that is due for a task, or SLURM_WAIT. */
 static enum slurm_order_kind due(const struct slurm_group *group, const struct slurm_task *task,
                                  int64_t now_ms)
 {
-    bool is_there = task->name != NULL && group->stage == SLURM_SUBMITTED && !task->is_over &&
-                    !task->is_cancelled;
+    bool is_there = task->name != NULL && group->stage == SLURM_SUBMITTED && task->is_seen &&
+                    !task->is_over && !task->is_cancelled;
     if (!is_there)
         return SLURM_WAIT;
     if (task->is_hopeless)
@@ -199,29 +204,58 @@ static enum slurm_order_kind due(const struct slurm_group *group, const struct s
     return task->is_signalled ? SLURM_WAIT : SLURM_SIGNAL;
 }
 
-/* Gathers the tasks that `kind` is due for, those of a gang as one. */
+/* Gathers the tasks of a group that `kind` is due for, and that are asked for by one name; those of a gang as one. */
+static void gather_of(struct slurm_group *group, enum slurm_order_kind kind, int64_t now_ms,
+                      struct slurm_order *order)
+{
+    for (size_t i = 0; i < group->count && order->count < SLURM_TARGETS_MAX; i++) {
+        struct slurm_task *task = &group->tasks[i];
+        int64_t index = group->is_gang ? SLURM_NO_INDEX : (int64_t)i;
+        const char *name = name_to_ask_for(group->name, index, task->state);
+        bool is_of_next = order->count > 0 && strcmp(order->name, name) != 0;
+        if (due(group, task, now_ms) != kind || is_of_next)
+            continue;
+        if (!group->is_gang || order->count == 0)
+            add_target(order, name, group->job, index);
+        task->is_signalled = true;
+        task->is_cancelled = task->is_cancelled || kind == SLURM_CANCEL;
+    }
+    if (order->count > 0) {
+        order->kind = kind;
+        order->is_gang = group->is_gang;
+    }
+}
+
 static void gather(struct slurm_jobs *jobs, enum slurm_order_kind kind, int64_t now_ms,
                    struct slurm_order *order)
 {
-    for (size_t i = 0; i < jobs->count; i++) {
-        struct slurm_group *group = jobs->groups[i];
-        bool is_named = false;
-        if (order->count > 0 && order->is_gang != group->is_gang)
-            continue; /* the next command */
-        for (size_t j = 0; j < group->count && order->count < SLURM_TARGETS_MAX; j++) {
-            struct slurm_task *task = &group->tasks[j];
-            if (due(group, task, now_ms) != kind)
-                continue;
-            if (!group->is_gang || !is_named)
-                add_target(order, group, j);
-            is_named = true;
-            order->is_gang = group->is_gang;
-            task->is_signalled = true;
-            task->is_cancelled = task->is_cancelled || kind == SLURM_CANCEL;
-        }
+    for (size_t i = 0; i < jobs->count && order->kind == SLURM_WAIT; i++)
+        gather_of(jobs->groups[i], kind, now_ms, order);
+}
+
+/* True when something is to be ended. */
+static bool is_any_due(const struct slurm_jobs *jobs, int64_t now_ms)
+{
+    for (size_t i = 0; i < jobs->count; i++)
+        for (size_t j = 0; j < jobs->groups[i]->count; j++)
+            if (due(jobs->groups[i], &jobs->groups[i]->tasks[j], now_ms) != SLURM_WAIT)
+                return true;
+    return jobs->orphan.job != 0;
+}
+
+/* Of what squeue has just shown. */
+static void find_to_end(struct slurm_jobs *jobs, int64_t now_ms, struct slurm_order *order)
+{
+    const struct slurm_sight orphan = jobs->orphan;
+    jobs->orphan.job = 0;
+    if (orphan.job != 0) {
+        order->kind = SLURM_CANCEL;
+        add_target(order, name_to_ask_for(orphan.name, orphan.index, orphan.state), orphan.job,
+                   orphan.index);
+        return;
     }
-    if (order->count > 0)
-        order->kind = kind;
+    gather(jobs, SLURM_CANCEL, now_ms, order);
+    gather(jobs, SLURM_SIGNAL, now_ms, order);
 }
 
 /* Members that were to end before the group was submitted never begin. */
@@ -269,28 +303,19 @@ static bool is_look_due(const struct slurm_jobs *jobs, int64_t now_ms)
 
 struct slurm_order orchestrator_slurm_jobs_next(struct slurm_jobs *jobs, int64_t now_ms)
 {
-    struct slurm_order order = {.kind = jobs->count > 0 && jobs->looked_ms == 0 ? SLURM_LOOK
-                                                                                : SLURM_WAIT};
-    if (order.kind == SLURM_LOOK) {
-        jobs->looked_ms = now_ms;
-        return order;
-    }
-    if (jobs->orphan[0] != '\0') {
-        order.kind = SLURM_CANCEL;
-        (void)snprintf(order.targets[order.count++], SLURM_TARGET_SIZE, "%s", jobs->orphan);
-        jobs->orphan[0] = '\0';
-        return order;
-    }
-    gather(jobs, SLURM_CANCEL, now_ms, &order);
-    if (order.kind == SLURM_WAIT)
-        gather(jobs, SLURM_SIGNAL, now_ms, &order);
+    struct slurm_order order = {.kind = SLURM_WAIT};
+    bool is_fresh = jobs->seen_ms != 0 && now_ms - jobs->seen_ms <= SLURM_FRESH_MS;
+    bool is_to_look =
+        (jobs->count > 0 && jobs->looked_ms == 0) || (!is_fresh && is_any_due(jobs, now_ms));
+    if (!is_to_look)
+        find_to_end(jobs, now_ms, &order);
     if (order.kind != SLURM_WAIT)
         return order;
-    order.group = to_submit(jobs, now_ms);
+    order.group = is_to_look ? NULL : to_submit(jobs, now_ms);
     if (order.group != NULL) {
         order.kind = SLURM_SUBMIT;
         order.group->stage = SLURM_SUBMITTING;
-    } else if (jobs->count > 0 && is_look_due(jobs, now_ms)) {
+    } else if (is_to_look || (jobs->count > 0 && is_look_due(jobs, now_ms))) {
         order.kind = SLURM_LOOK;
         jobs->looked_ms = now_ms;
     }
@@ -306,7 +331,7 @@ void orchestrator_slurm_jobs_undone(struct slurm_jobs *jobs)
             struct slurm_task *task = &jobs->groups[i]->tasks[j];
             task->is_signalled = task->is_cancelled = false;
         }
-    jobs->looked_ms = 0;
+    jobs->looked_ms = jobs->seen_ms = 0;
 }
 
 void orchestrator_slurm_jobs_submitted(struct slurm_jobs *jobs, const char *name, uint64_t job,
@@ -365,6 +390,7 @@ static void look_for(struct slurm_group *group, const struct slurm_sight *sights
 static void see(struct slurm_task *task, const struct slurm_sight *sight, int64_t now_ms)
 {
     task->missing = 0;
+    task->is_seen = true;
     (void)snprintf(task->host, sizeof(task->host), "%s", sight->host);
     if (sight->is_over) {
         end_task(task, sight->state, sight->reason, now_ms);
@@ -392,6 +418,7 @@ static void see_tasks(struct slurm_group *group, const struct slurm_sight *sight
     for (size_t i = 0; i < group->count; i++) {
         struct slurm_task *task = &group->tasks[i];
         const struct slurm_sight *sight = sight_of(group, i, sights, count);
+        task->is_seen = false;
         if (task->name == NULL || task->is_over)
             continue;
         if (sight != NULL)
@@ -420,17 +447,18 @@ static void look_for_orphan(struct slurm_jobs *jobs, const struct slurm_sight *s
         return;
     const struct slurm_group *group = find_group(jobs, sight->name);
     bool is_ours = group != NULL && (group->stage != SLURM_SUBMITTED || group->job == sight->job);
+    if (is_ours && (group->stage != SLURM_SUBMITTED || is_awaited(group, sight)))
+        return;
+    jobs->orphan = *sight;
     if (!is_ours)
-        (void)snprintf(jobs->orphan, sizeof(jobs->orphan), "%" PRIu64, sight->job);
-    else if (group->stage == SLURM_SUBMITTED && !is_awaited(group, sight))
-        (void)snprintf(jobs->orphan, sizeof(jobs->orphan),
-                       sight->index >= 0 ? "%" PRIu64 "_%" PRId64 : "%" PRIu64, sight->job,
-                       sight->index);
+        jobs->orphan.index = SLURM_NO_INDEX; /* the whole of it */
 }
 
 void orchestrator_slurm_jobs_seen(struct slurm_jobs *jobs, const struct slurm_sight *sights,
                                   size_t count, int64_t now_ms)
 {
+    jobs->seen_ms = now_ms;
+    jobs->orphan.job = 0;
     for (size_t i = 0; i < jobs->count; i++) {
         struct slurm_group *group = jobs->groups[i];
         if (group->stage == SLURM_UNSURE)

@@ -1,8 +1,9 @@
 /* The groups that Slurm runs, and which command is next: a table without a clock, process or file. Workers are an
  * array, a task each; a gang is one job. A group is submitted under a name that was committed before, and a second
  * time only when squeue was heard since and knows no job of that name: so there are never two, and a job whose number
- * was not heard is found. A job of this platform's that nobody here knows is cancelled; no other is ever named in a
- * command. */
+ * was not heard is found. A job of this platform's that nobody here knows is cancelled. A slurmctld that lost its
+ * state gives numbers out again: a job is ours by its name, and its number goes into a command only right after
+ * squeue has shown it under that name. */
 #ifndef ORCHESTRATOR_LAUNCHERS_SLURM_JOBS_H
 #define ORCHESTRATOR_LAUNCHERS_SLURM_JOBS_H
 
@@ -11,6 +12,7 @@
 enum {
     SLURM_LOOK_MS = 1000,        /* between two looks while something is on its way */
     SLURM_LOOK_IDLE_MS = 5000,   /* … while all is as it should be */
+    SLURM_FRESH_MS = 1000,       /* an answer of squeue that scancel may go by is no older */
     SLURM_MISSING_MAX = 2,       /* looks on end in which a job is not there, and then is gone */
     SLURM_HOPELESS_MAX = 2,      /* … in which it waits for what never comes */
     SLURM_SUBMIT_MS_MIN = 1000,  /* before a group that could not be submitted is tried again, */
@@ -37,6 +39,7 @@ struct slurm_task {
     bool is_over, is_told; /* its end; and that whoever started it was told */
     int64_t over_ms;
     unsigned missing;
+    bool is_seen; /* in the last answer of squeue */
     bool is_stopping, is_signalled, is_cancelled;
     int64_t kill_ms; /* when it is cancelled, if it has not ended before */
     weir_child_exit_fn *exited;
@@ -63,15 +66,17 @@ struct slurm_jobs {
     size_t count, capacity;
     char prefix[SLURM_NAME_SIZE]; /* that names of this platform begin with; "": not known yet */
     int64_t looked_ms; /* when squeue was last begun; 0: it is to be begun before all else */
-    char orphan[SLURM_TARGET_SIZE]; /* a job that nobody here knows; "": none */
+    int64_t seen_ms;   /* when it last answered; 0: too long ago to go by */
+    struct slurm_sight orphan; /* a job that nobody here knows; job 0: none */
 };
 
 enum slurm_order_kind { SLURM_WAIT, SLURM_SUBMIT, SLURM_LOOK, SLURM_SIGNAL, SLURM_CANCEL };
 
 struct slurm_order {
     enum slurm_order_kind kind;
-    struct slurm_group *group;                          /* SUBMIT */
-    bool is_gang;                                       /* SIGNAL: the targets are */
+    struct slurm_group *group;  /* SUBMIT */
+    bool is_gang;               /* SIGNAL: the target is */
+    char name[SLURM_NAME_SIZE]; /* SIGNAL, CANCEL: of all targets; "": not to be asked for */
     char targets[SLURM_TARGETS_MAX][SLURM_TARGET_SIZE]; /* SIGNAL, CANCEL: "17_3", "17" */
     size_t count;
 };

@@ -14,7 +14,7 @@ import jail_test
 import slurmlab
 from python_test import OURS, PythonLab
 from weirlab import (DEADLINE_S, Lab, Run, assert_clean_audits, await_that, binaries, child, faulty, free_ports, outcome, run_tests, serve,
-                     served, with_trainer)
+                     served, stopped, with_trainer)
 
 WORKERS = 2
 
@@ -210,6 +210,27 @@ def test_jobs_that_slurm_has_forgotten_are_replaced(cluster):
         await_running(lab)
         after = await_jobs(cluster, WORKERS)
         assert not {job[0] for job in before} & {job[0] for job in after}, (before, after)
+    lab.remove()
+
+
+def test_a_job_that_has_the_number_of_a_forgotten_one_is_left_alone(cluster):
+    lab = new_lab()
+    with served(lab, "--system", str(lab.system)) as server:  # in the end it ends what it takes for its own
+        await_running(lab)
+        number, user = await_jobs(cluster, WORKERS)[0][1].split("_")[0], cluster.run("squeue", "-h", "-o", "%U").split()[0]
+        with stopped([server.pid]):
+            cluster.stop_controller()
+            cluster.forget()
+            cluster.start_controller()
+            cluster.await_nodes(3)
+            sbatch = ["sbatch", "--parsable", f"--array=0-{WORKERS - 1}", "--job-name=train", "--hold", "--wrap=sleep 1000",
+                      "--chdir=/", "--output=/dev/null", *([f"--uid={user}"] if os.geteuid() == 0 else [])]
+            while cluster.run(*sbatch).strip() != number:  # they begin again
+                pass
+            cluster.run("scontrol", "release", number)
+            await_that(lambda: len(running(cluster)) == WORKERS, cluster.jobs, pause_s=0.1)
+    assert [(job[0], job[1].split("_")[0]) for job in running(cluster)] == [("train", number)] * WORKERS, cluster.jobs()
+    cluster.run("scancel", "--name=train")
     lab.remove()
 
 

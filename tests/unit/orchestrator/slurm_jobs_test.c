@@ -84,7 +84,9 @@ static const char *step(struct world *world, uint64_t job, const char *complaint
         break;
     case SLURM_SIGNAL:
     case SLURM_CANCEL:
-        (void)snprintf(text, sizeof(text), order.kind == SLURM_SIGNAL ? "term" : "scancel");
+        (void)snprintf(text, sizeof(text), "%s%s%s",
+                       order.kind == SLURM_SIGNAL ? "term" : "scancel",
+                       order.name[0] != '\0' ? " of " : "", order.name);
         for (size_t i = 0; i < order.count; i++)
             (void)snprintf(text + strlen(text), sizeof(text) - strlen(text), " %s",
                            order.targets[i]);
@@ -273,12 +275,12 @@ static void one_is_asked_to_end_then_cancelled_and_then_forgotten(void **state)
     submit(&world, false);
     orchestrator_slurm_jobs_stop(&world.jobs, "worker-2", world.now_ms + 500);
     orchestrator_slurm_jobs_stop(&world.jobs, "worker-9", world.now_ms + 500); /* unknown */
-    assert_string_equal(step(&world, 0, ""), "term 41_1");
+    assert_string_equal(step(&world, 0, ""), "term of weir-00ff-7 41_1");
     world.now_ms += 500;
-    assert_string_equal(step(&world, 0, ""), "scancel 41_1");
+    assert_string_equal(step(&world, 0, ""), "scancel of weir-00ff-7 41_1");
     orchestrator_slurm_jobs_undone(&world.jobs); /* slurmctld was away */
     assert_string_equal(step(&world, 0, ""), "squeue");
-    assert_string_equal(step(&world, 0, ""), "scancel 41_1");
+    assert_string_equal(step(&world, 0, ""), "scancel of weir-00ff-7 41_1");
     world.queue = LINE("0", "RUNNING", "n1", "None") LINE("1", "CANCELLED", "n2", "None");
     pass(&world);
     assert_int_equal(task_of(&world, 1)->state, LAUNCHER_ENDED);
@@ -287,7 +289,7 @@ static void one_is_asked_to_end_then_cancelled_and_then_forgotten(void **state)
     assert_null(task_of(&world, 1)->name);
     assert_int_equal(world.dropped, 0);
     orchestrator_slurm_jobs_stop(&world.jobs, "worker-1", world.now_ms);
-    assert_string_equal(step(&world, 0, ""), "scancel 41_0");
+    assert_string_equal(step(&world, 0, ""), "scancel of weir-00ff-7 41_0");
     world.queue = "";
     for (int i = 0; i < SLURM_MISSING_MAX; i++)
         pass(&world);
@@ -339,12 +341,12 @@ static void jobs_of_this_platform_that_nobody_knows_are_cancelled_and_no_others(
         "1", "RUNNING", "n2",
         "None") "weir-00ff-6|40|0|RUNNING|n3|None\nweir-00fe-6|39|0|RUNNING|n3|None\ntrain|38|N/A|RUNNING|n3|None\n";
     pass(&world);
-    assert_string_equal(step(&world, 0, ""), "scancel 40");
+    assert_string_equal(step(&world, 0, ""), "scancel of weir-00ff-6 40");
     world.queue = LINE("0", "RUNNING", "n1", "None")
         LINE("1", "RUNNING", "n2",
              "None") "weir-00ff-7|44|0|RUNNING|n3|None\n"; /* the second one of its name */
     pass(&world);
-    assert_string_equal(step(&world, 0, ""), "scancel 44");
+    assert_string_equal(step(&world, 0, ""), "scancel of weir-00ff-7 44");
     assert_string_equal(step(&world, 0, ""), "");
     end(&world);
 }
@@ -363,6 +365,60 @@ static void one_that_comes_back_after_it_was_over_is_cancelled(void **state)
     end(&world);
 }
 
+static void a_number_that_was_given_out_again_is_in_no_command(void **state)
+{
+    (void)state;
+    for (int is_gang = 0; is_gang < 2; is_gang++) {
+        struct world world;
+        submit(&world, is_gang != 0);
+        world.now_ms += SLURM_FRESH_MS + 1;
+        orchestrator_slurm_jobs_stop(&world.jobs, "worker-1", world.now_ms);
+        world.queue = is_gang ? "train|41|N/A|RUNNING|n1|None\n"
+                              : "train|41|0|RUNNING|n1|None\nweir-00fe-7|41|1|PENDING||None\n";
+        for (int i = 0; i < SLURM_MISSING_MAX; i++) {
+            assert_string_equal(step(&world, 0, ""), "squeue");
+            assert_string_equal(step(&world, 0, ""), "");
+            world.now_ms += SLURM_LOOK_MS;
+        }
+        assert_int_equal(task_of(&world, 0)->state, LAUNCHER_ENDED);
+        assert_int_equal(task_of(&world, 1)->state, LAUNCHER_LOST);
+        assert_string_equal(task_of(&world, 1)->reason, "Slurm has forgotten it");
+        end(&world);
+    }
+}
+
+static void what_squeue_has_just_shown_is_cancelled_by_its_name_or_alone(void **state)
+{
+    (void)state;
+    struct world world;
+    submit(&world, false);
+    world.queue = LINE("0", "RUNNING", "n1", "None") LINE("1", "PENDING", "", "BeginTime");
+    world.now_ms += SLURM_FRESH_MS + 1;
+    orchestrator_slurm_jobs_stop(&world.jobs, "worker-1", world.now_ms);
+    orchestrator_slurm_jobs_stop(&world.jobs, "worker-2", world.now_ms);
+    assert_string_equal(step(&world, 0, ""), "squeue"); /* what is known is too old */
+    assert_string_equal(step(&world, 0, ""), "scancel of weir-00ff-7 41_0");
+    assert_string_equal(step(&world, 0, ""), "scancel 41_1"); /* by name: its whole array */
+    assert_string_equal(step(&world, 0, ""), "");
+    end(&world);
+}
+
+static void nothing_is_cancelled_that_squeue_has_not_shown_yet(void **state)
+{
+    (void)state;
+    struct world world;
+    begin(&world);
+    add(&world, GROUP, false, false);
+    assert_string_equal(step(&world, 41, ""), "sbatch weir-00ff-7");
+    orchestrator_slurm_jobs_stop(&world.jobs, "worker-1", world.now_ms);
+    assert_string_equal(step(&world, 0, ""), "");
+    world.queue = LINE("0", "PENDING", "", "Resources") LINE("1", "PENDING", "", "Resources");
+    world.now_ms += SLURM_LOOK_MS;
+    assert_string_equal(step(&world, 0, ""), "squeue");
+    assert_string_equal(step(&world, 0, ""), "scancel 41_0");
+    end(&world);
+}
+
 static void a_gang_is_one_job(void **state)
 {
     (void)state;
@@ -371,7 +427,7 @@ static void a_gang_is_one_job(void **state)
     assert_int_equal(task_of(&world, 0)->state, LAUNCHER_RUNNING);
     orchestrator_slurm_jobs_stop(&world.jobs, "worker-1", world.now_ms + 500);
     orchestrator_slurm_jobs_stop(&world.jobs, "worker-2", world.now_ms + 500);
-    assert_string_equal(step(&world, 0, ""), "term 41");
+    assert_string_equal(step(&world, 0, ""), "term of weir-00ff-7 41");
     world.queue = LINE("N/A", "COMPLETED", "n[1-2]", "None");
     pass(&world);
     assert_true(task_of(&world, 0)->is_over && task_of(&world, 1)->is_over);
@@ -493,6 +549,9 @@ int main(void)
         cmocka_unit_test(a_group_is_adopted_by_name_and_lost_when_slurm_does_not_know_it),
         cmocka_unit_test(jobs_of_this_platform_that_nobody_knows_are_cancelled_and_no_others),
         cmocka_unit_test(one_that_comes_back_after_it_was_over_is_cancelled),
+        cmocka_unit_test(a_number_that_was_given_out_again_is_in_no_command),
+        cmocka_unit_test(what_squeue_has_just_shown_is_cancelled_by_its_name_or_alone),
+        cmocka_unit_test(nothing_is_cancelled_that_squeue_has_not_shown_yet),
         cmocka_unit_test(a_gang_is_one_job),
         cmocka_unit_test(words_of_a_script_are_words_of_the_command_whatever_they_hold),
         cmocka_unit_test(a_member_with_a_jail_is_locked_in_on_its_node),
