@@ -115,7 +115,10 @@ def test_a_program_of_the_command_line_is_there_for_one_run():
         assert re.search("program 'loop' is not allowed: .* `orchestrator run --program` gives to one run: none", status["error"]), status
     refused = Run(lab.pipeline, lab.data_dir).finish(expect=2)
     assert re.search(r"lab.yaml:\d+:\d+: training.program: program 'loop' is not allowed", "".join(refused.stderr)), refused.stderr
-    Run(lab.pipeline, lab.data_dir, None, given).finish()
+    lab.pipeline.write_text(lab.pipeline.read_text().replace("epochs: 1", "epochs: 2"))
+    assert json.loads(lab.weir("apply", str(lab.pipeline), "--json"))["done"] == "applied"
+    finished = Run(lab.pipeline, lab.data_dir, None, given).finish()
+    assert finished.of("model_stored"), finished.events
     lab.remove()
 
 
