@@ -52,6 +52,7 @@ struct cli_options {
     bool output;
     bool system;
     bool data;
+    bool elsewhere;
     const char *with;
     const char *file; /* to write; or a folder */
     bool check;

@@ -198,6 +198,9 @@ static const struct weir_option CHECK_OPTIONS[] = {
      "times, labels, operators, model, loss, metrics; prints five samples of each as every operator "
      "makes them, so what is in them",
      OPTION(data)},
+    {"elsewhere", NULL,
+     "the data is on another host, or comes later: a folder that is missing here is no mistake",
+     OPTION(elsewhere)},
     {"system", NULL, "FILE is a system file: where things run, who shares what, what it costs",
      OPTION(system)},
     {"with", "FILE",

@@ -83,7 +83,7 @@ static enum weir_status check(const char *const *arguments, json_t **ret_answer,
 enum weir_status cli_answer_config_check(const struct cli_call *call, json_t **ret_answer,
                                          struct weir_error *err)
 {
-    enum { ARGUMENTS_MAX = 6 };
+    enum { ARGUMENTS_MAX = 7 };
     const struct cli_options *options = &call->options;
     const char *arguments[ARGUMENTS_MAX] = {options->system ? "--check-system" : "--check-config",
                                             call->operands[0]};
@@ -94,13 +94,15 @@ enum weir_status cli_answer_config_check(const struct cli_call *call, json_t **r
     }
     if (options->data)
         arguments[count++] = "--data";
+    if (options->elsewhere)
+        arguments[count++] = "--elsewhere";
     return check(arguments, ret_answer, err);
 }
 
 enum weir_status cli_config_check(const char *file, bool data, json_t **ret_answer,
                                   struct weir_error *err)
 {
-    const char *const arguments[] = {"--check-config", file, data ? "--data" : NULL, NULL};
+    const char *const arguments[] = {"--check-config", file, data ? "--data" : "--elsewhere", NULL};
 
     return check(arguments, ret_answer, err);
 }

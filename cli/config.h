@@ -4,7 +4,7 @@
 
 #include "cli/command.h"
 
-/* Answers as `weir config check FILE` does, with --data where `data`: file, valid, complaints. */
+/* Answers as `weir config check FILE` does, with --data or else with --elsewhere: file, valid, complaints. */
 enum weir_status cli_config_check(const char *file, bool data, json_t **ret_answer,
                                   struct weir_error *err) WEIR_MUST_USE;
 

@@ -22,7 +22,8 @@ static enum weir_status check(const char *file, const struct cli_place *place,
 {
     bool looks = !place->is_elsewhere && reads_alike(place->data_dir);
     const char *const arguments[] = {
-        "--check-config", file, looks ? "--before-run" : NULL, "--data-dir", place->data_dir, NULL};
+        "--check-config", file, looks ? "--before-run" : "--elsewhere", looks ? "--data-dir" : NULL,
+        place->data_dir,  NULL};
     struct cli_program_end end;
     enum weir_status status = cli_program_run("orchestrator", arguments, &end, err);
     if (status != WEIR_OK)

@@ -22,6 +22,7 @@ struct checking {
     const struct orchestrator_prices *prices; /* NULL: not known */
     struct cfg_complaints *all;
     const struct orchestrator_identity *identity; /* of who opens data; NULL: who we are */
+    const char *folders; /* which sources need their folder now: storage/preview/folder.h */
 };
 
 /* Adds what a program complains of; where it says nothing, why it could not be asked. */
@@ -55,6 +56,15 @@ static void check_others(const struct checking *checking, struct weir_buf *tenso
 }
 
 /* ---- data ---- */
+
+/* Those of the sources, and nothing in them. */
+static void check_folders(const struct checking *checking)
+{
+    WEIR_AUTO_FREE char *asked =
+        weir_format("{\"folders\":\"%s\",\"folders_alone\":true}", checking->folders);
+    WEIR_AUTO_BUF out = {0};
+    look(checking, "storage", weir_bytes_of(asked), &out);
+}
 
 static json_t *parsed(struct weir_buf *text)
 {
@@ -110,7 +120,8 @@ static void look_at_records(const struct checking *checking, bool is_before_run,
     WEIR_AUTO_BUF asked = {0};
     WEIR_AUTO_BUF records = {0};
     WEIR_AUTO_BUF made = {0};
-    json_t *about = json_pack("{sb,ss*}", "before_run", is_before_run, "scratch", scratch);
+    json_t *about = json_pack("{sb,ss,ss*}", "before_run", is_before_run, "folders",
+                              checking->folders, "scratch", scratch);
     append_json(about, &asked);
     json_decref(about);
     look(checking, "storage", weir_buf_view(&asked), &records);
@@ -163,13 +174,18 @@ static void check_cell(const struct checking *grid_checking, const struct compar
     WEIR_AUTO_BUF out = {0};
     CFG_AUTO_COMPLAINTS found = {0};
     const struct checking checking = {
-        .file = file, .bin_dir = grid_checking->bin_dir, .all = &found};
+        .file = file,
+        .bin_dir = grid_checking->bin_dir,
+        .all = &found,
+        .folders = grid_checking->folders,
+    };
     orchestrator_grid_cell_text(grid, cell, &text);
     if (!cfg_note(grid_checking->all, weir_file_write_atomic(file, weir_buf_view(&text), &err),
                   &err))
         return;
     orchestrator_config_complain(file, weir_buf_view(&text), grid_checking->prices, &found);
     check_others(&checking, &tensors);
+    check_folders(&checking);
     look(&checking, "trainer", weir_buf_view(&tensors), &out);
     if (found.status == WEIR_OK)
         return;
@@ -245,27 +261,37 @@ static enum weir_status check(struct checking *checking, enum extent extent,
         checking->identity = drops(checking, *place, &identity) ? &identity : NULL;
         check_data(checking, weir_buf_view(text), &tensors, extent == BEFORE_RUN ? NULL : shown);
     } else {
+        check_folders(checking);
         look(checking, "trainer", weir_buf_view(&tensors), &out);
     }
     cfg_complaints_sort(checking->all, checking->file);
     return checking->all->status;
 }
 
-enum weir_status orchestrator_checking_file(const char *file,
-                                            const struct orchestrator_prices *prices,
+static struct checking checking_of(const struct orchestrator_checked *file,
+                                   struct cfg_complaints *all)
+{
+    return (struct checking){
+        .file = file->path,
+        .prices = file->prices,
+        .all = all,
+        .folders = file->is_elsewhere ? "remarked" : "awaited",
+    };
+}
+
+enum weir_status orchestrator_checking_file(const struct orchestrator_checked *file,
                                             struct weir_buf *text, struct cfg_complaints *all)
 {
-    struct checking checking = {.file = file, .prices = prices, .all = all};
+    struct checking checking = checking_of(file, all);
     return check(&checking, WITHOUT_DATA, NULL, text, NULL);
 }
 
-enum weir_status orchestrator_checking_data(const char *file,
-                                            const struct orchestrator_prices *prices,
-                                            const char *user, struct weir_buf *text,
-                                            struct weir_buf *shown, struct cfg_complaints *all)
+enum weir_status orchestrator_checking_data(const struct orchestrator_checked *file,
+                                            struct weir_buf *text, struct weir_buf *shown,
+                                            struct cfg_complaints *all)
 {
-    const struct orchestrator_datadir_options nowhere = {.path = "/", .user = user};
-    struct checking checking = {.file = file, .prices = prices, .all = all};
+    const struct orchestrator_datadir_options nowhere = {.path = "/", .user = file->user};
+    struct checking checking = checking_of(file, all);
     return check(&checking, WITH_DATA, &nowhere, text, shown);
 }
 
@@ -274,6 +300,11 @@ enum weir_status orchestrator_checking_run(const char *file,
                                            const struct orchestrator_datadir_options *place,
                                            struct weir_buf *text, struct cfg_complaints *all)
 {
-    struct checking checking = {.file = file, .prices = prices, .all = all};
+    struct checking checking = {
+        .file = file,
+        .prices = prices,
+        .all = all,
+        .folders = access(place->path, F_OK) == 0 ? "remarked" : "needed", /* it may go on */
+    };
     return check(&checking, BEFORE_RUN, place, text, NULL);
 }

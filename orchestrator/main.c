@@ -41,6 +41,7 @@ struct command {
     const char *read_receipt;
     bool data;
     bool before_run;
+    bool elsewhere;
     bool describe_config;
     bool describe_states;
     bool describe_metrics;
@@ -101,6 +102,9 @@ static const struct weir_option OPTIONS[] = {
     {"before-run", NULL,
      "with --check-config: open the first records, too, as `run` does first in --data-dir",
      OPTION(before_run)},
+    {"elsewhere", NULL,
+     "with --check-config: the data is on another host, or comes later: a missing folder is no mistake",
+     OPTION(elsewhere)},
     {"check-system", "FILE", "check a system file", OPTION(check_system)},
     {"print-config", "FILE", "print its effective values", OPTION(print_config)},
     {"read-receipt", "FILE", "print what a receipt says of itself, if it is as it was signed",
@@ -182,19 +186,24 @@ static int check_config(const struct command *command)
     struct orchestrator_system system = {.user = NULL};
     enum weir_status status;
     bool is_alone = command->system == NULL && command->programs.count == 0;
-    const struct orchestrator_prices *prices = command->system == NULL ? NULL : &system.prices;
-    if (!is_alone && !cfg_note(&complaints, hand_on_allowed(command, &system, &err), &err)) {
-        status = orchestrator_checking_file(file, NULL, &text, &complaints); /* by itself */
+    struct orchestrator_checked checked = {.path = file, .is_elsewhere = command->elsewhere};
+    bool is_allowed =
+        is_alone || cfg_note(&complaints, hand_on_allowed(command, &system, &err), &err);
+    if (is_allowed && command->system != NULL)
+        checked.prices = &system.prices;
+    checked.user = system.user;
+    if (!is_allowed) {
+        status = orchestrator_checking_file(&checked, &text, &complaints); /* by itself */
         status = status == WEIR_OK ? complaints.status : status;
     } else if (command->before_run)
         status = orchestrator_checking_run(
-            file, prices,
+            file, checked.prices,
             &(struct orchestrator_datadir_options){.path = command->data_dir, .user = system.user},
             &text, &complaints);
     else if (command->data)
-        status = orchestrator_checking_data(file, prices, system.user, &text, &shown, &complaints);
+        status = orchestrator_checking_data(&checked, &text, &shown, &complaints);
     else
-        status = orchestrator_checking_file(file, prices, &text, &complaints);
+        status = orchestrator_checking_file(&checked, &text, &complaints);
     orchestrator_system_fini(&system);
     (void)fwrite(shown.at, 1, shown.size, stdout);
     (void)fputs(weir_buf_text(&complaints.lines), stderr); /* of a file that is good: remarks */
@@ -236,7 +245,8 @@ static int print_config(const char *file)
     CFG_AUTO_COMPLAINTS complaints = {0};
     WEIR_AUTO(orchestrator_config) config = NULL;
     WEIR_AUTO_FREE char *bin_dir = orchestrator_platform_own_directory();
-    enum weir_status status = orchestrator_checking_file(file, NULL, &text, &complaints);
+    const struct orchestrator_checked checked = {.path = file, .is_elsewhere = true};
+    enum weir_status status = orchestrator_checking_file(&checked, &text, &complaints);
     if (status != WEIR_OK) {
         (void)fputs(weir_buf_text(&complaints.lines), stderr);
         return code_of(status);

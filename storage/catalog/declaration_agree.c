@@ -4,7 +4,6 @@
 #include "core/base/bytes.h"
 
 #include <string.h>
-#include <unistd.h>
 
 static enum weir_status check_distinct(const struct declarations *all, size_t index,
                                        const struct weir_yaml_node *node, struct weir_error *err)
@@ -137,24 +136,8 @@ static void remark_subject(const struct declaration *d, size_t i, struct weir_bu
     weir_buf_printf(out, "%s\n", place.text);
 }
 
-/* The platform may run elsewhere, or the folder come later. */
-static void remark_path(const struct declaration *d, size_t i, struct weir_buf *out)
-{
-    struct weir_error place;
-    const char *path = d->source.path;
-
-    if (d->is_pushed || d->is_mirrored || path == NULL || access(path, F_OK) == 0)
-        return;
-    weir_ignore(weir_yaml_fail(d->source_node, &place,
-                               "datasets[%zu].source.path: there is no '%s' here%s", i, path,
-                               path[0] == '/' ? "" : ": it is looked for from where Weir runs"));
-    weir_buf_printf(out, "%s\n", place.text);
-}
-
 void storage_declarations_remark(const struct declarations *all, struct weir_buf *out)
 {
-    for (size_t i = 0; i < all->count; i++) {
+    for (size_t i = 0; i < all->count; i++)
         remark_subject(&all->at[i], i, out);
-        remark_path(&all->at[i], i, out);
-    }
 }

@@ -5,6 +5,7 @@
 #include "core/base/memory.h"
 #include "core/config/sections.h"
 #include "storage/catalog/declaration_source.h"
+#include "storage/preview/folder.h"
 #include "storage/preview/preview.h"
 
 #include <jansson.h>
@@ -217,6 +218,9 @@ void storage_look(const struct weir_look *look)
     json_t *datasets = json_array(), *labels = json_array();
     json_t *before = json_loadb((const char *)look->found.at, look->found.size, 0, NULL);
     const json_t *is_before_run = json_object_get(before, "before_run");
+    enum folder_need need =
+        storage_folder_need(json_string_value(json_object_get(before, "folders")));
+    bool reads = !json_is_true(json_object_get(before, "folders_alone"));
     const char *scratch = json_string_value(json_object_get(before, "scratch"));
 
     storage_declarations_salvage(look->root, &all);
@@ -232,6 +236,9 @@ void storage_look(const struct weir_look *look)
 
         if (storage_source_check_place(d, path, d->source_node, &err) != WEIR_OK)
             continue; /* which a check without data says */
+        bool is_source = storage_folder_check(d, path, need, is_live(look->root), look->complaints);
+        if (!is_source || !reads)
+            continue;
         const char *absence = absence_of(d, scratch != NULL);
 
         if (d->is_readable && absence != NULL)

@@ -13,7 +13,8 @@
  *
  * Times are in microseconds; a label is a number, or null where it is a vector, none, or comes later. Of what was found
  * before this `before_run: true` is handed on: then records that are bad beside good ones are remarked, as a run judges
- * them all. `scratch` names a folder, which outlives this, for the beginnings of what cannot be read where it is. */
+ * them all. `scratch` names a folder, which outlives this, for the beginnings of what cannot be read where it is.
+ * `folders` is a folder_need by name; with `folders_alone: true` no more than that is looked at. */
 void storage_look(const struct weir_look *look);
 
 #endif

@@ -434,7 +434,7 @@ void storage_preview_read(struct preview *preview, const struct declaration *dec
     bool is_absent = !preview->declared.is_mirrored && status == WEIR_NOT_FOUND &&
                      access(preview->dataset->root, F_OK) != 0 && errno == ENOENT;
     bool is_out_of_reach = preview->declared.is_mirrored && status != WEIR_INVALID;
-    if (status == WEIR_OK || is_absent) /* which a remark without data says */
+    if (status == WEIR_OK || is_absent) /* which storage_folder_check() has said */
         return;
     preview->passed_over += is_out_of_reach;
     cfg_note_at(preview->complaints, is_out_of_reach ? WEIR_OK : WEIR_INVALID,

@@ -483,7 +483,7 @@ def test_what_is_not_there_yet_is_remarked_and_not_refused(folder):
 
     remarks = [
         ("table", [], [empty], r"datasets\[0\]\.source: no file in DATA matches include: \"\*\.csv\" \(yet\)"),
-        ("table", [("path: FOLDER", "path: FOLDER/not/there")], [], r"datasets\[0\]\.source\.path: .*"),
+        ("table", [("path: FOLDER", "path: FOLDER/not/there"), ("mode: replay", "mode: live")], [], r"datasets\[0\]\.source\.path: .*"),
         ("table", [("    - {op: csv_words", "    - {op: exec, program: mine, on: numbers}\n    - {op: csv_words"), ("    - {op: standardize, on: numbers}\n", "")], [],
          r"preprocess\.operators: exec was not run, nor was what stands behind it: no system file says what 'mine' is"),
         ("table", [("field: ts}", "field: y, unit: s}")], [], r"datasets\[0\]\.time: samples from 1969-12-31T.*`unit` says what a number counts.*"),

@@ -57,6 +57,9 @@ EACH = [  # (of the good file, what stands there instead), …, and what the one
      r"datasets\[0\]\.holdout\.by: expected one of: sample, subject, found 'key'"),
     ([("epochs: 1", "epochs: 1, ranks: 0")], r"training\.ranks: expected an integer >= 1 and <= 64, found '0'"),
     ([("samples: 32", "samples: 0")], r"preprocess\.batch\.samples: .*found '0'"),
+    ([("path: FOLDER", "path: FOLDER_")], r"datasets\[0\]\.source\.path: there is no folder '/.*/data_' here \(did you mean 'data'\?\)"),
+    ([("path: FOLDER", "path: FOLDER/a.csv")],
+     r"datasets\[0\]\.source\.path: found a file, /.*/data/a\.csv, expected its folder, and include: \"a\.csv\""),
     ([("samples: 100", "samples: many")], r"trigger\.samples: expected an integer >= 1, found 'many'"),
 ]
 GOOD_ONES = [  # that a rule must not refuse
@@ -80,8 +83,8 @@ def changed(changes, folder):
     return path
 
 
-def check(path):
-    done = subprocess.run([binaries() / "weir", "config", "check", path], capture_output=True, text=True)
+def check(path, *options):
+    done = subprocess.run([binaries() / "weir", "config", "check", path, *options], capture_output=True, text=True)
     return done.returncode, (done.stdout + done.stderr).splitlines()
 
 
@@ -162,9 +165,30 @@ def test_a_tensor_that_the_model_does_not_read_is_remarked(folder):
     assert code == 0 and len(lines) == 1, lines
 
 
+def test_a_folder_that_is_missing_is_a_mistake_unless_it_may_come_later(folder):
+    missing = ("path: FOLDER", "path: FOLDER_")
+    for options in ([], ["--data"]):
+        code, lines = check(changed([missing], folder), *options)
+        assert code == 2 and sum("p.yaml:4:20: datasets[0].source.path: there is no folder" in line for line in lines) == 1, lines
+        code, lines = check(changed([missing], folder), "--elsewhere", *options)
+        assert code == 0 and sum("p.yaml:4:20: datasets[0].source.path: there is no folder" in line for line in lines) == 1, lines
+        code, lines = check(changed([missing, ("mode: replay", "mode: live")], folder), *options)
+        later = [line for line in lines if "datasets[0].source.path: there is no folder" in line]
+        assert code == 0 and len(later) == 1 and f"(mkdir -p '{folder}/data_')" in later[0], lines
+    away = subprocess.run([binaries() / "weir", "config", "check", changed([("FOLDER", "daten")], folder)], capture_output=True,
+                          text=True, cwd=folder)
+    assert f"there is no folder 'daten' here, looked for in {folder} (did you mean 'data'?)\n" in away.stderr, away
+
+
+def test_a_run_that_has_no_folder_makes_no_data_directory(folder):
+    for mode in ("replay", "live"):
+        path = changed([("path: FOLDER", "path: FOLDER_"), ("mode: replay", f"mode: {mode}")], folder)
+        done = subprocess.run([binaries() / "orchestrator", "run", path, "--data-dir", folder / "never"], capture_output=True, text=True)
+        assert done.returncode == 2 and "there is no folder" in done.stderr + done.stdout, done
+        assert not (folder / "never").exists(), mode
+
+
 def test_what_may_be_meant_is_remarked(folder):
-    code, lines = check(changed([("FOLDER", str(folder / "datta"))], folder))
-    assert code == 0 and any("datasets[0].source.path" in line and "datta" in line for line in lines), lines
     code, lines = check(changed([(FIELDS, FIELDS + "\n    - {op: exec, program: mine}")], folder))
     assert code == 0 and any("'mine'" in line and "system file" in line for line in lines), lines
 

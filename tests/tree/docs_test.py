@@ -82,11 +82,11 @@ def whole(block):
 
 
 def check(folder, option, text):
-    """What the orchestrator says of a file whose sources are there."""
-    for path in re.findall(r"\bpath: ([\w./]+)", text):
+    """What the orchestrator says of a file whose sources are there, but for those outside of `folder`."""
+    for path in re.findall(r"\bpath: ([\w.][\w./-]*)", text):
         (pathlib.Path(folder) / path).mkdir(parents=True, exist_ok=True)
     (pathlib.Path(folder) / "my.yaml").write_text(text)
-    return program("orchestrator", option, "my.yaml", cwd=folder)
+    return program("orchestrator", option, "my.yaml", "--elsewhere", cwd=folder)
 
 
 def program(name, *arguments, **more):
