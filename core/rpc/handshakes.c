@@ -16,7 +16,7 @@ enum {
     EVENT_BYTES = 6, /* u16 event, u32 value */
     JUDGED = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH,
     ALL = JUDGED | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL,
-    REACHED = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED,
+    STEPS = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CONNECT_RETRIED,
 };
 
 struct weir_handshakes {
@@ -25,10 +25,17 @@ struct weir_handshakes {
     struct weir_handshakes_listener listener;
 };
 
+static enum weir_handshakes_step step_of(uint16_t event)
+{
+    if (event == ZMQ_EVENT_CONNECT_RETRIED)
+        return WEIR_HANDSHAKES_AGAIN;
+    return event == ZMQ_EVENT_DISCONNECTED ? WEIR_HANDSHAKES_OVER : WEIR_HANDSHAKES_THROUGH;
+}
+
 static void tell(const struct weir_handshakes_listener *listener, uint16_t event, uint32_t value)
 {
-    if ((event & REACHED) != 0)
-        listener->reached(listener->owner, event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+    if ((event & STEPS) != 0)
+        listener->stepped(listener->owner, step_of(event));
     else
         listener->fn(listener->owner, event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH ? value : 0);
 }
@@ -55,7 +62,7 @@ static bool follow(struct weir_handshakes *handshakes)
 {
     char name[NAME_BYTES];
     int events = (handshakes->listener.told == WEIR_HANDSHAKES_ALL ? ALL : JUDGED) |
-                 (handshakes->listener.reached != NULL ? REACHED : 0);
+                 (handshakes->listener.stepped != NULL ? STEPS : 0);
     int any_number = 0; /* of events that wait: ZeroMQ's thread must not wait for us */
     (void)snprintf(name, sizeof(name), "inproc://handshakes-%016llx",
                    (unsigned long long)weir_random_u64()); /* one that has ended stays a moment */

@@ -17,13 +17,18 @@ enum weir_handshakes_told {
 struct weir_handshakes;
 /* `value`: WEIR_HANDSHAKE_DENIED, or something else. */
 typedef void weir_handshake_failed_fn(void *owner, uint32_t value);
-/* The handshake of a connection is through, or a connection is over. */
-typedef void weir_handshake_reached_fn(void *owner, bool is_reached);
+/* Steps of the one connection of a socket. */
+enum weir_handshakes_step {
+    WEIR_HANDSHAKES_THROUGH, /* its handshake is */
+    WEIR_HANDSHAKES_OVER,    /* it is */
+    WEIR_HANDSHAKES_AGAIN, /* ZeroMQ will connect again: it does not where bytes broke the protocol */
+};
+typedef void weir_handshake_stepped_fn(void *owner, enum weir_handshakes_step step);
 struct weir_handshakes_listener {
     enum weir_handshakes_told told;
     weir_handshake_failed_fn *fn;
     void *owner;
-    weir_handshake_reached_fn *reached; /* of a socket with one connection; NULL: nobody asks */
+    weir_handshake_stepped_fn *stepped; /* of a socket with one connection; NULL: nobody asks */
 };
 
 /* Watches `socket`. LIMIT when the process can have no more sockets or descriptors. */

@@ -32,6 +32,7 @@ struct weir_rpc_peer {
     bool is_reached;                         /* … and the server is there */
     uint64_t outage;                         /* grows whenever it is no longer there */
     unsigned knocks;                         /* in a row that the key was turned away */
+    unsigned breaks;                         /* in a row of the connection */
     int64_t knock_ms;                        /* next one; INT64_MAX: there is none */
     bool is_denied;                          /* its calls are to end */
     const struct weir_rpc_handler *handlers; /* of one-way messages; may be NULL */
@@ -352,7 +353,7 @@ static void take_one_way(struct weir_rpc_peer *peer)
 
 static void take_message(struct weir_rpc_peer *peer)
 {
-    peer->knocks = 0;
+    peer->knocks = peer->breaks = 0;
     if (peer->parts.envelope.request == 0) {
         take_one_way(peer);
         return;
@@ -399,9 +400,8 @@ static void on_failed_handshake(void *owner, uint32_t value)
 
 /* Requests that were sent and not answered may be lost with the connection: each is sent once more, unless it was while
  * the server was away. */
-static void on_reached(void *owner, bool is_reached)
+static void on_reached(struct weir_rpc_peer *peer, bool is_reached)
 {
-    struct weir_rpc_peer *peer = owner;
     int64_t now_ms = weir_loop_clock_ms(peer->loop);
     peer->is_reached = is_reached;
     peer->outage += !is_reached;
@@ -415,6 +415,33 @@ static void on_reached(void *owner, bool is_reached)
     }
 }
 
+/* ZeroMQ connects again by itself, which it tells at once; but not where somebody has changed what a server said. */
+static void on_over(struct weir_rpc_peer *peer)
+{
+    on_reached(peer, false);
+    if (peer->knock_ms != INT64_MAX)
+        return;
+    peer->knock_ms =
+        weir_loop_clock_ms(peer->loop) + weir_knock_pause_ms(peer->breaks++, weir_random_u64());
+    set_timer(peer, peer->knock_ms);
+}
+
+static void on_step(void *owner, enum weir_handshakes_step step)
+{
+    struct weir_rpc_peer *peer = owner;
+    switch (step) {
+    case WEIR_HANDSHAKES_THROUGH:
+        on_reached(peer, true);
+        break;
+    case WEIR_HANDSHAKES_OVER:
+        on_over(peer);
+        break;
+    case WEIR_HANDSHAKES_AGAIN:
+        peer->knock_ms = INT64_MAX;
+        break;
+    }
+}
+
 static struct weir_socket_plan plan_of(const struct weir_rpc_peer *peer)
 {
     return (struct weir_socket_plan){WEIR_SOCKET_PEER, peer->address,
@@ -425,7 +452,7 @@ static struct weir_socket_plan plan_of(const struct weir_rpc_peer *peer)
 static void watch(struct weir_rpc_peer *peer)
 {
     const struct weir_handshakes_listener listener = {WEIR_HANDSHAKES_JUDGED, on_failed_handshake,
-                                                      peer, on_reached};
+                                                      peer, on_step};
     on_reached(peer, false);
     /* Without it calls end when their time is up, and nobody is told why. */
     if (peer->is_keyed)

@@ -198,6 +198,35 @@ static void a_server_that_comes_back_is_asked_at_once(void **state)
     weir_rpc_peer_close(peer);
 }
 
+/* Greets like somebody who knows no keys. */
+static void greet_without_keys(int connection)
+{
+    static const uint8_t GREETING[64] = {0xff, 0,    0, 0, 0,   0,   0,   0,
+                                         1,    0x7f, 3, 1, 'N', 'U', 'L', 'L'};
+    assert_int_equal(write(connection, GREETING, sizeof(GREETING)), sizeof(GREETING));
+}
+
+static void a_server_that_was_another_one_for_a_while_is_found_again(void **state)
+{
+    struct lab *lab = *state;
+    char endpoint[64], byte;
+    find_endpoint(lab, endpoint);
+    assert_int_equal(listen(lab->holder, 1), 0);
+    struct weir_rpc_peer *peer = connect_anna(lab, endpoint);
+    weir_rpc_call(peer, MSG_health, NULL, INT32_MAX, on_done, NULL);
+    int other = accept(lab->holder, NULL, NULL);
+    greet_without_keys(other);
+    while (read(other, &byte, 1) > 0) /* until the peer has given it up */
+        continue;
+    close(other);
+    close(lab->holder);
+    lab->holder = -1;
+    serve(lab, endpoint);
+    assert_int_equal(take(lab, 1), MSG_health);
+    stop(lab);
+    weir_rpc_peer_close(peer);
+}
+
 static int patience_ms(struct lab *lab, enum weir_socket_kind kind, const char *address)
 {
     const struct weir_socket_plan plan = {kind, address, &lab->anna};
@@ -226,6 +255,7 @@ int main(void)
         AWAY_TEST(a_request_waits_once_for_a_server_that_is_away),
         AWAY_TEST(a_server_that_stands_and_is_slow_is_asked_ever_more_seldom),
         AWAY_TEST(a_server_that_comes_back_is_asked_at_once),
+        AWAY_TEST(a_server_that_was_another_one_for_a_while_is_found_again),
         AWAY_TEST(a_peer_has_more_patience_than_its_server),
     };
     return cmocka_run_group_tests_name("rpc_away", tests, NULL, NULL);
