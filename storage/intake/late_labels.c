@@ -1,7 +1,9 @@
 /* Labels by key: see late_labels.h. */
 #include "storage/intake/late_labels.h"
 
+#include "core/base/index.h"
 #include "core/base/memory.h"
+#include "core/base/rng.h"
 #include "storage/keys/key_store.h"
 #include "storage/keys/sorted_run_sort.h"
 #include "storage/records/key_identify.h"
@@ -119,6 +121,11 @@ struct stager {
     struct weir_error *err;
 };
 
+static uint64_t number_of(const struct place *place)
+{
+    return (uint64_t)weir_column_at(&place->chunk->files, place->i);
+}
+
 /* The sample of the hit, if its bytes are still what the store says. */
 static enum weir_status locate(const struct stager *s, uint64_t place, struct located *ret_found,
                                bool *ret_is_there)
@@ -129,13 +136,13 @@ static enum weir_status locate(const struct stager *s, uint64_t place, struct lo
     enum weir_status status = open_place(s->db, s->cache, s->dataset, place, &at, s->err);
 
     if (status == WEIR_OK)
-        status = storage_dataset_file(s->dataset, (uint64_t)weir_column_at(&at.chunk->files, at.i),
-                                      &file, s->err);
+        status = storage_dataset_file(s->dataset, number_of(&at), &file, s->err);
     if (status != WEIR_OK)
         return status;
     *ret_found = (struct located){
         .dataset = s->dataset,
         .file = file,
+        .number = number_of(&at),
         .offset = (uint64_t)weir_column_at(&at.chunk->offsets, at.i),
         .length = (uint64_t)weir_column_at(&at.chunk->lengths, at.i),
         .time = weir_column_at(&at.chunk->times, at.i),
@@ -168,22 +175,46 @@ static void stage(const struct stager *s, const struct located *found, uint64_t 
     storage_batch_row(s->late, found->file, &row);
 }
 
-/* Returns true when a newer id of the same bytes was met: hits of one hash are visited from the last. */
-static bool is_older_id(const struct located *seen, size_t count, const struct located *found)
+struct met_bytes {
+    uint64_t file; /* by number: its memory may be another file's by then */
+    uint64_t offset;
+};
+
+/* Bytes that were met under an id: samples of one key may be very many. */
+struct met {
+    struct met_bytes *at;
+    size_t count, capacity;
+    struct weir_index index;
+};
+
+static void met_fini(struct met *met)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (seen[i].file == found->file && seen[i].offset == found->offset)
-            return true;
+    weir_index_fini(&met->index);
+    free(met->at);
+}
+
+/* Returns false when a newer id of the same bytes was met: hits of one hash are visited from the last. */
+static bool meet(struct met *met, const struct located *found)
+{
+    uint64_t hash = weir_mix64(weir_mix64(found->number) ^ found->offset);
+    struct weir_index_search search = weir_index_search(&met->index, hash);
+    uint32_t entry;
+
+    while (weir_index_next(&search, &entry)) {
+        if (met->at[entry].file == found->number && met->at[entry].offset == found->offset)
+            return false;
     }
-    return false;
+    met->at = weir_grow(met->at, met->count, &met->capacity, sizeof(*met->at));
+    weir_index_add(&met->index, hash, (uint32_t)met->count);
+    met->at[met->count++] = (struct met_bytes){found->number, found->offset};
+    return true;
 }
 
 /* All samples of one key, hits[0 … count). */
 static enum weir_status stage_key(const struct stager *s, const struct sorted_run_entry *hits,
                                   size_t count, int64_t label)
 {
-    WEIR_AUTO_FREE struct located *seen = weir_calloc(count + 1, sizeof(*seen));
-    size_t seen_count = 0;
+    struct met met = {0};
     enum weir_status status = WEIR_OK;
 
     for (size_t i = count; status == WEIR_OK && i-- > 0;) {
@@ -191,13 +222,13 @@ static enum weir_status stage_key(const struct stager *s, const struct sorted_ru
         bool is_there;
 
         status = locate(s, hits[i].id, &found, &is_there);
-        if (status != WEIR_OK || !is_there || is_older_id(seen, seen_count, &found))
+        if (status != WEIR_OK || !is_there || !meet(&met, &found))
             continue;
-        seen[seen_count++] = found;
         if (!storage_dataset_is_dead(s->dataset, block_of(hits[i].id), row_of(hits[i].id)))
             storage_id_list_add(&s->late->replaced, hits[i].id);
         stage(s, &found, hits[i].hash, label);
     }
+    met_fini(&met);
     return status;
 }
 

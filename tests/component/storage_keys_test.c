@@ -426,6 +426,24 @@ static struct msg_dataset_is await_labelled(uint64_t count)
     return is;
 }
 
+/* As many as one file of a busy day: were each compared with all others, storage would answer nobody for minutes. */
+static void one_label_is_given_to_very_many_samples(void **state)
+{
+    enum { SAMPLES = 300000 };
+    WEIR_AUTO_BUF rows = {0};
+
+    (void)state;
+    make_folders();
+    weir_buf_append_text(&rows, "ts,ad,user\n");
+    for (int i = 0; i < SAMPLES; i++)
+        weir_buf_printf(&rows, "%d,A,u\n", i);
+    storage_lab_write(&lab, "ads/a.csv", weir_buf_text(&rows));
+    assert_int_equal(storage_lab_declare(&lab, ADS), WEIR_OK);
+    (void)storage_lab_await(&lab, "ads", 2);
+    storage_lab_write(&lab, "clicks/a.csv", "ts,ad,clicked\n5,A,1\n");
+    assert_int_equal(await_labelled(SAMPLES).ingested, 2 * SAMPLES);
+}
+
 static void a_sample_waits_for_its_label(void **state)
 {
     const char *subject = "u2";
@@ -515,6 +533,7 @@ int main(void)
         CASE(the_first_sample_of_a_key_stays),
         CASE(the_last_sample_of_a_key_takes_the_place_of_earlier_ones),
         CASE(duplicates_do_not_depend_on_deaths),
+        CASE(one_label_is_given_to_very_many_samples),
         CASE(a_sample_waits_for_its_label),
         CASE(a_death_while_labels_arrive_joins_each_once),
     };
