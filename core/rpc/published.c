@@ -201,16 +201,27 @@ static void on_way(void *owner)
         close_way(way);
 }
 
-static void on_reader(void *owner)
+/* A reader has said who it is by the time it can be accepted, as a rule. */
+static void add_way(struct weir_ways *ways, int fd)
 {
-    struct weir_ways *ways = owner;
-    int fd = accept4(ways->listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd < 0)
-        return;
     struct way *way = &ways->way[ways->next++ % WEIR_WAYS_MAX];
+
     close_way(way);
     way->fd = fd;
     weir_loop_watch_fd(ways->loop, fd, POLLIN, on_way, way);
+    on_way(way);
+}
+
+static void on_readers(void *owner)
+{
+    struct weir_ways *ways = owner;
+
+    for (int i = 0; i < BACKLOG; i++) {
+        int fd = accept4(ways->listening, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd < 0)
+            return;
+        add_way(ways, fd);
+    }
 }
 
 struct weir_ways *weir_ways_new(struct weir_loop *loop, const char *address)
@@ -232,7 +243,7 @@ struct weir_ways *weir_ways_new(struct weir_loop *loop, const char *address)
         free(ways);
         return NULL;
     }
-    weir_loop_watch_fd(loop, ways->listening, POLLIN, on_reader, ways);
+    weir_loop_watch_fd(loop, ways->listening, POLLIN, on_readers, ways);
     return ways;
 }
 
@@ -289,14 +300,26 @@ static bool send_to(int way, const struct weir_published *published)
     return fd >= 0 && send_descriptor(way, published->key, fd);
 }
 
+static const struct way *find_way(const struct weir_ways *ways, uint64_t reader)
+{
+    for (size_t i = 0; i < WEIR_WAYS_MAX; i++) {
+        const struct way *way = &ways->way[i];
+        if (way->fd >= 0 && way->reader == reader)
+            return way;
+    }
+    return NULL;
+}
+
 bool weir_ways_send(struct weir_ways *ways, uint64_t reader, const struct weir_published *published)
 {
-    for (size_t i = 0; ways != NULL && i < WEIR_WAYS_MAX; i++) {
-        const struct way *way = &ways->way[i];
-        if (way->fd >= 0 && way->reader == reader && reader != 0)
-            return send_to(way->fd, published);
+    if (ways == NULL || reader == 0)
+        return false;
+    const struct way *way = find_way(ways, reader);
+    if (way == NULL) {
+        on_readers(ways); /* its first request may be read before its way */
+        way = find_way(ways, reader);
     }
-    return false;
+    return way != NULL && send_to(way->fd, published);
 }
 
 /* ---- a reader ---- */

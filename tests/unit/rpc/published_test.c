@@ -97,6 +97,27 @@ static void each_reader_has_it_as_its_own(void **state)
     close(other);
 }
 
+static void readers_who_have_just_come_are_sent_it_at_once(void **state)
+{
+    enum { READERS = 16 };
+    struct fixture *fixture = *state;
+    struct weir_published *published = make(42);
+    int way[READERS];
+
+    for (size_t i = 0; i < READERS; i++) {
+        way[i] = weir_way_open(fixture->address, i + 1);
+        assert_true(way[i] >= 0);
+    }
+    for (size_t i = 0; i < READERS; i++) {
+        assert_true(weir_ways_send(fixture->ways, i + 1, published));
+        uint8_t *at = weir_way_take(way[i], published->key, SIZE);
+        assert_all(at, 42);
+        weir_published_unmap(at, SIZE);
+        close(way[i]);
+    }
+    weir_published_free(published);
+}
+
 static void nobody_can_change_it_once_it_is_sealed(void **state)
 {
     (void)state;
@@ -322,6 +343,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_reader_has_it_as_its_own, begin, end),
+        cmocka_unit_test_setup_teardown(readers_who_have_just_come_are_sent_it_at_once, begin, end),
         cmocka_unit_test(nobody_can_change_it_once_it_is_sealed),
         cmocka_unit_test_setup_teardown(what_came_before_is_given_up, begin, end),
         cmocka_unit_test_setup_teardown(memory_is_used_again_once_no_reader_has_it, begin, end),
