@@ -89,10 +89,16 @@ static bool has_readers(const struct weir_published *published)
     return !is_alone;
 }
 
+/* True when only the pool has it. */
+static bool is_idle(const struct weir_published *published)
+{
+    return published->references == 1 && !has_readers(published);
+}
+
 static bool is_free(const struct weir_published *published, uint64_t subject, size_t size)
 {
-    return published->references == 1 && published->subject == subject && published->size >= size &&
-           published->size / WASTE < size && !has_readers(published);
+    return published->subject == subject && published->size >= size &&
+           published->size / WASTE < size && is_idle(published);
 }
 
 static bool begin_again(struct weir_published *published)
@@ -104,11 +110,39 @@ static bool begin_again(struct weir_published *published)
 
 static void give_up(struct weir_published_pool *pool, size_t index)
 {
-    pool->bytes -= pool->of[index]->size;
     weir_published_free(pool->of[index]);
     pool->count--;
     pool->of[index] = pool->of[pool->count];
     pool->is_used[index] = pool->is_used[pool->count];
+}
+
+static void limit_idle(struct weir_published_pool *pool)
+{
+    size_t idle_bytes = 0;
+
+    for (size_t i = pool->count; i-- > 0;) {
+        size_t size = pool->of[i]->size;
+        if (!is_idle(pool->of[i]))
+            continue;
+        if (size > pool->idle_bytes_max - idle_bytes)
+            give_up(pool, i);
+        else
+            idle_bytes += size;
+    }
+}
+
+/* Makes memory, which the pool has too unless it is full. */
+static struct weir_published *add_to(struct weir_published_pool *pool, uint64_t subject,
+                                     size_t size)
+{
+    struct weir_published *published = weir_published_new(size);
+
+    if (published == NULL || pool->count == WEIR_PUBLISHED_POOL)
+        return published;
+    published->subject = subject;
+    pool->of[pool->count] = published;
+    pool->is_used[pool->count++] = true;
+    return weir_published_share(published);
 }
 
 struct weir_published *weir_published_pool_take(struct weir_published_pool *pool, uint64_t subject,
@@ -120,15 +154,8 @@ struct weir_published *weir_published_pool_take(struct weir_published_pool *pool
         pool->is_used[i] = true;
         return weir_published_share(pool->of[i]);
     }
-    struct weir_published *published = weir_published_new(size);
-    if (published == NULL || pool->count == WEIR_PUBLISHED_POOL || size > pool->bytes_max ||
-        pool->bytes > pool->bytes_max - size)
-        return published;
-    published->subject = subject;
-    pool->bytes += size;
-    pool->of[pool->count] = published;
-    pool->is_used[pool->count++] = true;
-    return weir_published_share(published);
+    limit_idle(pool);
+    return add_to(pool, subject, size);
 }
 
 void weir_published_pool_trim(struct weir_published_pool *pool)

@@ -45,9 +45,10 @@ bool weir_published_seal(struct weir_published *published) WEIR_MUST_USE;
 struct weir_published *weir_published_share(struct weir_published *published);
 void weir_published_free(struct weir_published *published); /* the last reference; NULL is fine */
 
-/* Memory that was published and is kept to be used again, with what it holds. Zeroed, with a maximum, is empty. */
+/* Memory that was published and is kept to be used again, with what it holds. Memory that a caller or a reader has is
+ * there anyhow, and is not limited here. Zeroed, with a maximum, is empty. */
 struct weir_published_pool {
-    size_t bytes, bytes_max; /* of all of it, whoever has it now */
+    size_t idle_bytes_max; /* of what nobody has when more is made */
     size_t count;
     struct weir_published *of[WEIR_PUBLISHED_POOL];
     bool is_used[WEIR_PUBLISHED_POOL]; /* since the last trim */

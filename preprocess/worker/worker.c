@@ -193,7 +193,7 @@ static enum weir_status open_window(struct worker *worker,
     if (status != WEIR_OK)
         return status;
     preprocess_window_init(&worker->window, bytes_max, free_batch);
-    worker->published.bytes_max = bytes_max;
+    worker->published.idle_bytes_max = bytes_max;
     return status;
 }
 

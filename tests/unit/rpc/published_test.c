@@ -175,7 +175,7 @@ static const uint8_t *send_value(struct fixture *fixture, struct weir_published_
 static void memory_is_used_again_once_no_reader_has_it(void **state)
 {
     struct fixture *fixture = *state;
-    struct weir_published_pool pool = {.bytes_max = 4 * SIZE};
+    struct weir_published_pool pool = {.idle_bytes_max = SIZE};
     int way = open_way(fixture, READER);
     uint64_t first, second, third;
     const uint8_t *at = send_value(fixture, &pool, 1, &first);
@@ -203,7 +203,7 @@ static void memory_is_used_again_once_no_reader_has_it(void **state)
 static void a_reader_that_dies_holds_no_memory(void **state)
 {
     struct fixture *fixture = *state;
-    struct weir_published_pool pool = {.bytes_max = SIZE};
+    struct weir_published_pool pool = {.idle_bytes_max = SIZE};
     int way = open_way(fixture, READER);
     uint64_t key;
     const uint8_t *at = send_value(fixture, &pool, 1, &key);
@@ -223,30 +223,54 @@ static void a_reader_that_dies_holds_no_memory(void **state)
 static void memory_that_is_given_up_is_not_used_again(void **state)
 {
     (void)state;
-    struct weir_published_pool pool = {.bytes_max = SIZE};
-    struct weir_published *kept = make_in(&pool, 1), *more = make_in(&pool, 2);
-    assert_int_equal(pool.count, 1); /* there is room for one */
-    weir_published_free(more);
+    struct weir_published_pool pool = {.idle_bytes_max = SIZE};
+    struct weir_published *kept = make_in(&pool, 1);
     weir_published_pool_trim(&pool);
     assert_int_equal(pool.count, 1); /* it was taken since the last time */
     weir_published_pool_trim(&pool);
     assert_int_equal(pool.count, 0);
-    assert_int_equal(pool.bytes, 0);
     assert_all(kept->at, 1); /* who has it keeps it */
     weir_published_free(kept);
     weir_published_free(make_in(&pool, 3));
     weir_published_pool_clear(&pool);
-    assert_int_equal(pool.bytes, 0);
+    assert_int_equal(pool.count, 0);
     struct weir_published *fresh = weir_published_pool_take(&pool, SUBJECT, SIZE);
     assert_all(fresh->at, 0);
     weir_published_free(fresh);
     weir_published_pool_clear(&pool);
 }
 
+/* Makes a piece of memory of each value, and then has none of them. */
+static void make_at_once(struct weir_published_pool *pool, const uint8_t **ret_at, size_t count)
+{
+    struct weir_published *published[3];
+
+    for (size_t i = 0; i < count; i++) {
+        published[i] = make_in(pool, (uint8_t)i);
+        ret_at[i] = published[i]->at;
+    }
+    for (size_t i = 0; i < count; i++)
+        weir_published_free(published[i]);
+}
+
+static void all_memory_in_use_comes_back_and_idle_memory_is_limited(void **state)
+{
+    (void)state;
+    struct weir_published_pool pool = {.idle_bytes_max = SIZE};
+    const uint8_t *first[3], *again[3];
+
+    make_at_once(&pool, first, 3);
+    make_at_once(&pool, again, 3);
+    assert_memory_equal(again, first, sizeof(first));
+    weir_published_free(weir_published_pool_take(&pool, SUBJECT + 1, SIZE));
+    assert_int_equal(pool.count, 2); /* the new one, and one of those that nobody had */
+    weir_published_pool_clear(&pool);
+}
+
 static void memory_is_used_again_for_its_own_subject_alone(void **state)
 {
     (void)state;
-    struct weir_published_pool pool = {.bytes_max = 2 * SIZE};
+    struct weir_published_pool pool = {.idle_bytes_max = 2 * SIZE};
     struct weir_published *first = make_in(&pool, 1);
     const uint8_t *at = first->at;
     weir_published_free(first); /* the pool still has it */
@@ -349,6 +373,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(memory_is_used_again_once_no_reader_has_it, begin, end),
         cmocka_unit_test_setup_teardown(a_reader_that_dies_holds_no_memory, begin, end),
         cmocka_unit_test(memory_that_is_given_up_is_not_used_again),
+        cmocka_unit_test(all_memory_in_use_comes_back_and_idle_memory_is_limited),
         cmocka_unit_test(memory_is_used_again_for_its_own_subject_alone),
         cmocka_unit_test_setup_teardown(what_could_change_or_is_too_small_is_not_mapped, begin,
                                         end),
