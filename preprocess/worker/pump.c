@@ -181,8 +181,8 @@ static struct weir_published *publish(struct worker *worker, uint64_t production
     if (worker->ways == NULL || worker->compression != WEIR_COMPRESSION_NONE || !is_finished ||
         bytes < WORKER_PUBLISHED_BYTES_MIN)
         return NULL;
-    return weir_published_pool_take(&worker->published, production,
-                                    bytes + WEIR_WIRE_FRAMES_MAX * BATCH_LENT_ALIGNMENT);
+    return preprocess_sharing_memory(worker, production,
+                                     bytes + WEIR_WIRE_FRAMES_MAX * BATCH_LENT_ALIGNMENT);
 }
 
 /* Makes it for several consumers, where each of them reads it, if that can be. */

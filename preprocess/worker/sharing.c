@@ -123,6 +123,13 @@ static bool is_needed(const void *owner, const struct window_entry *entry)
     return i < WORKER_JOBS_MAX;
 }
 
+struct weir_published *preprocess_sharing_memory(struct worker *worker, uint64_t production,
+                                                 size_t size)
+{
+    preprocess_window_sweep(&worker->window, is_needed, worker);
+    return weir_published_pool_take(&worker->published, production, size);
+}
+
 void preprocess_sharing_sweep(struct worker *worker, int64_t now_ms)
 {
     if (now_ms - worker->swept_ms < SWEEP_MS)
