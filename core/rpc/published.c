@@ -21,6 +21,9 @@
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010 /* Linux 5.1; not in every <fcntl.h> */
 #endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
 
 enum {
     SEALS = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE,
@@ -41,14 +44,14 @@ struct weir_published *weir_published_new(size_t size)
         weir_published_free(published);
         return NULL;
     }
-    void *at =
-        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, published->fd, 0);
+    void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, published->fd, 0);
     if (at == MAP_FAILED) {
         weir_published_free(published);
         return NULL;
     }
-    (void)madvise(at, size, MADV_DONTDUMP); /* an old kernel writes it to dumps */
-    (void)madvise(at, size, MADV_DONTFORK); /* a child must not keep what is erased here */
+    (void)madvise(at, size, MADV_POPULATE_WRITE); /* else each page is mapped as it is written */
+    (void)madvise(at, size, MADV_DONTDUMP);       /* an old kernel writes it to dumps */
+    (void)madvise(at, size, MADV_DONTFORK);       /* a child must not keep what is erased here */
     published->at = at;
     published->key = weir_random_u64();
     return published;
