@@ -429,6 +429,7 @@ static const struct cli_command COMMANDS[] = {
                 "quality over data time, in a terminal as small pictures; or all of it as a page",
      .example = "weir report quickstart -o report.html",
      .options = REPORT_OPTIONS, .topic = "report", .arguments = cli_arguments_report,
+     .follow = cli_follow_report,
      .answer = cli_answer_report, .by_itself = cli_reports_to_file, .render = cli_render_report},
     {.words = "select", .operands = "PIPELINE", .operands_min = 1, .operands_max = 1,
      .summary = "number of samples of each label, time and trigger that the next trigger would pick, "

@@ -25,6 +25,46 @@ json_t *cli_arguments_report(const struct cli_call *call, struct weir_error *err
                                     : cli_arguments_pipeline(call, err);
 }
 
+/* ---- pages of triggers ---- */
+
+static enum weir_status request_older(struct cli_platform *platform, const char *pipeline,
+                                      int64_t before, json_t **ret_older, struct weir_error *err)
+{
+    json_t *arguments = json_pack("{ss,sI}", "pipeline", pipeline, "before", (json_int_t)before);
+    enum weir_status status = cli_platform_request(platform, "report", arguments, ret_older, err);
+    json_decref(arguments);
+    return status;
+}
+
+/* Puts older triggers, which are named once, before those of the report. */
+static enum weir_status add_older(struct cli_platform *platform, json_t *report,
+                                  struct weir_error *err)
+{
+    int64_t before = cli_number(report, "before");
+    enum weir_status status = WEIR_OK;
+    while (status == WEIR_OK && before > 0) {
+        json_t *older = NULL;
+        status = request_older(platform, cli_text(report, "pipeline"), before, &older, err);
+        if (status == WEIR_OK) {
+            json_t *triggers = json_object_get(older, "triggers");
+            json_array_extend(triggers, json_object_get(report, "triggers"));
+            json_object_set(report, "triggers", triggers);
+            int64_t next = cli_number(older, "before");
+            before = next < before ? next : 0;
+        }
+        json_decref(older);
+    }
+    json_object_del(report, "before");
+    return status;
+}
+
+enum weir_status cli_follow_report(struct cli_platform *platform, const struct cli_call *call,
+                                   json_t **answer, struct weir_error *err)
+{
+    (void)call;
+    return add_older(platform, *answer, err);
+}
+
 /* ---- what is asked ---- */
 
 /* Asks a topic about one name; "": about the newest. */
@@ -83,6 +123,8 @@ static enum weir_status add_named(struct cli_platform *platform, const char *nam
     enum weir_status status = request(platform, "report", "pipeline", name, &report, err);
     if (status == WEIR_NOT_FOUND && name[0] != '\0')
         return add_comparison(platform, name, numbers, err);
+    if (status == WEIR_OK)
+        status = add_older(platform, report, err);
     if (status == WEIR_OK)
         status = add_pipeline(platform, report, numbers, err);
     json_decref(report);

@@ -1,5 +1,6 @@
 /* report: one row per trigger of a pipeline: why it fired, what was selected, how training went, how good the model is
- * on what came next, what it cost. */
+ * on what came next, what it cost. In pages from the newest to the oldest: a message is bounded, and meanwhile nobody
+ * else is heard. */
 #include "core/base/bisect.h"
 #include "core/base/host.h"
 #include "orchestrator/config/facts.h"
@@ -12,7 +13,19 @@
 
 #include <string.h>
 
-enum { CHECKS_SHOWN = 100, MOVED_SHOWN = 5, TRIGGERS_MAX = INT32_MAX };
+enum {
+    CHECKS_SHOWN = 100,
+    MOVED_SHOWN = 5,
+    TRIGGERS_MAX = INT32_MAX,
+    PAGE_TRIGGERS = 500,
+    PAGE_MEASURES = 20000,
+};
+
+/* The triggers of one answer; none when `last` is 0. */
+struct page {
+    int64_t first, last;
+    bool has_older;
+};
 
 json_t *orchestrator_topic_decision(const char *text)
 {
@@ -121,29 +134,48 @@ static void add_row(const struct weir_rows *rows, size_t i, const struct weir_ro
     add_evaluations(measures, original, row);
 }
 
-/* Rows of the newest triggers, as many as -`most`. */
-static enum weir_status add_rows(struct topics *topics, int64_t pipeline, int64_t most,
+static enum weir_status find_page(const struct topic_call *call, int64_t pipeline,
+                                  struct page *page, struct weir_error *err)
+{
+    WEIR_AUTO(weir_rows) rows = NULL;
+    int64_t before = orchestrator_topic_number(call, "before", TRIGGERS_MAX);
+    int64_t newest = orchestrator_topic_number(call, "newest", TRIGGERS_MAX);
+    if (newest < 0 || newest > TRIGGERS_MAX)
+        newest = TRIGGERS_MAX;
+    enum weir_status status =
+        DB_RUN(call->context->db, Q_report_page, &rows, err, DB_I64(pipeline), DB_I64(before),
+               DB_I64(newest), DB_I64(PAGE_TRIGGERS), DB_I64(PAGE_MEASURES));
+    if (status == WEIR_OK && !weir_rows_is_null(rows, 0, "last"))
+        *page = (struct page){
+            .first = weir_rows_i64(rows, 0, "first"),
+            .last = weir_rows_i64(rows, 0, "last"),
+            .has_older = weir_rows_bool(rows, 0, "has_older"),
+        };
+    return status;
+}
+
+static enum weir_status add_rows(struct topics *topics, int64_t pipeline, const struct page *page,
                                  json_t *report, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
     WEIR_AUTO(weir_rows) measures = NULL;
-    enum weir_status status =
-        DB_RUN(topics->context->db, Q_report, &rows, err, DB_I64(pipeline), DB_I64(most));
+    enum weir_status status = DB_RUN(topics->context->db, Q_report, &rows, err, DB_I64(pipeline),
+                                     DB_I64(page->first), DB_I64(page->last));
     if (status == WEIR_OK)
-        status = DB_RUN(topics->context->db, Q_evaluation_of_newest, &measures, err,
-                        DB_I64(pipeline), DB_I64(most));
+        status = DB_RUN(topics->context->db, Q_evaluation_of_triggers, &measures, err,
+                        DB_I64(pipeline), DB_I64(page->first), DB_I64(page->last));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
         add_row(rows, i, measures, report);
     return status;
 }
 
 /* Cost of each trigger, by the mode of its runs. */
-static enum weir_status add_costs(struct topics *topics, int64_t pipeline, json_t *report,
-                                  struct weir_error *err)
+static enum weir_status add_costs(struct topics *topics, int64_t pipeline, const struct page *page,
+                                  json_t *report, struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status =
-        DB_RUN(topics->context->db, Q_run_cost_by_mode, &rows, err, DB_I64(pipeline));
+    enum weir_status status = DB_RUN(topics->context->db, Q_run_cost_by_mode, &rows, err,
+                                     DB_I64(pipeline), DB_I64(page->first), DB_I64(page->last));
     size_t at = 0; /* both ascend */
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         const struct orchestrator_cost cost = orchestrator_run_cost(rows, i);
@@ -155,7 +187,7 @@ static enum weir_status add_costs(struct topics *topics, int64_t pipeline, json_
             at++;
         if (json_integer_value(json_object_get(row, "trigger")) !=
             weir_rows_i64(rows, i, "trigger"))
-            continue; /* older than the report's */
+            continue; /* its trigger is gone */
         orchestrator_cost_json(&topics->context->prices, &cost, &text);
         json_object_set_new(json_object_get(row, "costs"), weir_rows_text(rows, i, "mode"),
                             orchestrator_json_of(weir_buf_text(&text)));
@@ -187,12 +219,13 @@ void orchestrator_topic_report(struct topic_call *call)
     if (pipeline == NULL)
         return;
     int64_t id = orchestrator_pipeline_id(pipeline);
-    int64_t newest = orchestrator_topic_number(call, "newest", TRIGGERS_MAX);
+    struct page page = {0};
     json_t *report = json_array();
-    enum weir_status status = add_rows(
-        topics, id, newest >= 0 && newest < TRIGGERS_MAX ? -newest : -TRIGGERS_MAX, report, &err);
+    enum weir_status status = find_page(call, id, &page, &err);
     if (status == WEIR_OK)
-        status = add_costs(topics, id, report, &err);
+        status = add_rows(topics, id, &page, report, &err);
+    if (status == WEIR_OK)
+        status = add_costs(topics, id, &page, report, &err);
     json_t *checks = json_array();
     if (status == WEIR_OK)
         status = orchestrator_topic_add_checks(topics, id, CHECKS_SHOWN, checks, &err);
@@ -204,11 +237,12 @@ void orchestrator_topic_report(struct topic_call *call)
     }
     const struct orchestrator_config *config = orchestrator_pipeline_config(pipeline);
     WEIR_AUTO_FREE char *machine = weir_host_text();
-    orchestrator_topic_answer_naming_classes(
-        call, config->datasets[0],
-        JSON_FIELDS(JSON_TEXT("pipeline", config->name),
-                    JSON_TEXT("state", orchestrator_pipeline_state_name(
-                                           orchestrator_pipeline_state(pipeline))),
-                    JSON_NEW("triggers", report), JSON_NEW("checks", checks),
-                    JSON_NEW("config", config_json(config)), JSON_TEXT("machine", machine)));
+    json_t *answer = JSON_FIELDS(
+        JSON_TEXT("pipeline", config->name),
+        JSON_TEXT("state", orchestrator_pipeline_state_name(orchestrator_pipeline_state(pipeline))),
+        JSON_NEW("triggers", report), JSON_NEW("checks", checks),
+        JSON_NEW("config", config_json(config)), JSON_TEXT("machine", machine));
+    if (page.has_older)
+        json_object_set_new(answer, "before", json_integer(page.first));
+    orchestrator_topic_answer_naming_classes(call, config->datasets[0], answer);
 }

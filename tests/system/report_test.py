@@ -13,7 +13,7 @@ import termios
 from html.parser import HTMLParser
 
 from compare_test import write_grid
-from weirlab import DEADLINE_S, SKIPPED, Lab, child, served
+from weirlab import DEADLINE_S, SKIPPED, Lab, child, query, served
 
 WIDTHS = (360, 900, 1600)
 
@@ -57,6 +57,39 @@ def served_test_a_name_of_nothing_is_said(lab):
     assert done.returncode != 0 and "nobody: no pipeline and no comparison" in done.stderr and not file.exists(), done
     done = lab.ask("report", "one", "two")
     assert done.returncode == 2 and "-o FILE.html" in done.stderr, done
+
+
+def add_triggers(lab, name, count, bytes_of_reason):
+    """Skipped ones, each with a long reason."""
+    query(lab, f"""INSERT INTO orchestrator.trigger (pipeline, number, state, reason, samples_new, until_time, until_id,
+        positions, fired_us) SELECT p.id, t.number + n, 'skipped', repeat('x', {bytes_of_reason}), 1, t.until_time + n, 0, t.positions,
+        t.fired_us FROM orchestrator.pipeline p CROSS JOIN generate_series(1, {count}) n JOIN LATERAL (SELECT * FROM
+        orchestrator.trigger WHERE pipeline = p.id ORDER BY number DESC LIMIT 1) t ON true WHERE p.name = '{name}'""")
+
+
+def add_measures(lab, name, count):
+    """So many of each model."""
+    query(lab, f"""INSERT INTO orchestrator.evaluation (pipeline, model, name, from_time, to_time, metric, value, samples, set_digest)
+        SELECT m.pipeline, m.id, 'many', n, n + 1, 'accuracy', 0.5, 1, '' FROM orchestrator.model m CROSS JOIN
+        generate_series(1, {count}) n JOIN orchestrator.pipeline p ON p.id = m.pipeline WHERE p.name = '{name}'""")
+
+
+def last_test_a_report_longer_than_a_message_is_asked_for_in_pages(lab):
+    name = answer(lab, "list")["pipelines"][0]["pipeline"]
+    before = answer(lab, "report", name)["triggers"]
+    add_triggers(lab, name, 3000, 6000)
+    add_measures(lab, name, 25000)
+    report = answer(lab, "report", name)
+    triggers = report["triggers"]
+    assert "before" not in report and [t["trigger"] for t in triggers] == list(range(1, len(before) + 3001)), len(triggers)
+    assert all(t["reason"] == "x" * 6000 for t in triggers[len(before):])
+    for old, new in zip(before, triggers):
+        if "model" in old:
+            assert [e for e in new["evaluations"] if e["name"] != "many"] == old["evaluations"], new["trigger"]
+            assert len(new["evaluations"]) == len(old["evaluations"]) + 25000, new["trigger"]
+        assert old["costs"] == new["costs"], (old, new)
+    pipeline = numbers_of(make_page(lab, "long", name).read_text())["pipelines"][0]
+    assert pipeline["report"]["triggers"] == triggers
 
 
 # ---- in a terminal ----
@@ -183,9 +216,10 @@ def main():
             if sys.argv[1:] == ["browser"]:
                 browse(lab)
                 return
-            for name, test in list(globals().items()):
-                if name.startswith("served_test_"):
-                    test(lab)
+            for prefix in ("served_test_", "last_test_"):
+                for name, test in list(globals().items()):
+                    if name.startswith(prefix):
+                        test(lab)
     finally:
         lab.remove()
 
