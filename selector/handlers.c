@@ -3,6 +3,7 @@
 #include "selector/inventory.h"
 #include "selector/retention.h"
 #include "selector/scores/scores.h"
+#include "selector/sets/tenancy.h"
 #include "selector/tasks/task_queue.h"
 
 static struct selector_queue *queue_of(void *owner)
@@ -66,9 +67,15 @@ static void on_set_read(void *owner, struct weir_request *request)
     struct selector *selector = owner;
     const struct msg_set_read *asked = request->message;
     struct msg_set_part part;
+    struct selector_serving *serving = &selector->serving;
     struct weir_error err;
-    if (selector_serving_read(&selector->serving, selector->queue.data_dir, asked, &part, &err) !=
-        WEIR_OK)
+    enum weir_status status = selector_serving_open(serving, selector->queue.data_dir, asked, &err);
+    if (status == WEIR_OK)
+        status = selector_tenancy_check(selector->queue.db, weir_rpc_sender(request), &serving->set,
+                                        &err);
+    if (status == WEIR_OK)
+        status = selector_serving_read(serving, asked, &part, &err);
+    if (status != WEIR_OK)
         weir_rpc_refuse(request->server, &request->route, &err);
     else if (asked->labels)
         selector_labelling_begin(&selector->labellings, &selector->queue, request, &part);

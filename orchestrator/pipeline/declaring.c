@@ -42,6 +42,7 @@ static void on_declared(void *owner, const struct weir_reply *reply, const struc
         .config = weir_buf_view(&pipeline->text),
         .datasets = {.at = pipeline->datasets, .count = pipeline->dataset_count},
         .replay = pipeline->config->mode == MODE_REPLAY,
+        .tenant = pipeline->owner,
     };
     weir_rpc_call(pipeline->context->selector, MSG_selection_open, &open, ORCHESTRATOR_REQUEST_MS,
                   on_selection_opened, pipeline);

@@ -28,7 +28,7 @@ static enum weir_status store(struct weir_db *db, const struct msg_selection_ope
     const struct weir_param datasets = DB_I64S(open->datasets.at, open->datasets.count);
     enum weir_status status =
         DB_RUN(db, Q_put_pipeline, NULL, err, DB_TEXT(open->pipeline), DB_TEXT(open->file),
-               DB_BYTES(open->config), DB_BOOL(open->replay));
+               DB_BYTES(open->config), DB_BOOL(open->replay), DB_TEXT(open->tenant));
     if (status == WEIR_OK)
         status = DB_RUN(db, Q_put_cursors, NULL, err, DB_TEXT(open->pipeline), datasets);
     if (status == WEIR_OK)

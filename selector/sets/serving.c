@@ -20,9 +20,9 @@ static bool is_digest(const char *text)
     return strspn(text, "0123456789abcdef") == size && text[size] == '\0';
 }
 
-/* Opens the set; the indices of epochs have no sums of their own, so a request for an epoch has all of it checked. */
-static enum weir_status reach(struct selector_serving *serving, const char *data_dir,
-                              const struct msg_set_read *asked, struct weir_error *err)
+/* The indices of epochs have no sums of their own, so a request for an epoch has all of the set checked. */
+enum weir_status selector_serving_open(struct selector_serving *serving, const char *data_dir,
+                                       const struct msg_set_read *asked, struct weir_error *err)
 {
     bool whole = asked->epoch > 0;
     if (!is_digest(asked->digest)) /* an empty one is that of no set, and no set is open at first */
@@ -91,16 +91,13 @@ static void gather(struct selector_serving *serving, size_t at, size_t count,
         part->weights = (struct weir_u32s){(const uint32_t *)(const void *)serving->weights, count};
 }
 
-enum weir_status selector_serving_read(struct selector_serving *serving, const char *data_dir,
+enum weir_status selector_serving_read(struct selector_serving *serving,
                                        const struct msg_set_read *asked,
                                        struct msg_set_part *ret_part, struct weir_error *err)
 {
-    enum weir_status status = reach(serving, data_dir, asked, err);
-    if (status != WEIR_OK)
-        return status;
     const struct weir_sample_set *set = &serving->set;
     size_t samples = asked->epoch > 0 ? set->parts.samples : set->count;
-    status = check(set, asked, samples, err);
+    enum weir_status status = check(set, asked, samples, err);
     if (status != WEIR_OK)
         return status;
     size_t left = samples - asked->first;

@@ -18,8 +18,13 @@ struct selector_serving {
 };
 
 void selector_serving_fini(struct selector_serving *serving);
-/* Fills `ret_part`, but for labels; it borrows from `serving` until the next call. INVALID, NOT_FOUND, CORRUPT, IO. */
-enum weir_status selector_serving_read(struct selector_serving *serving, const char *data_dir,
+/* Opens the set that is asked for, as `serving->set`. INVALID, NOT_FOUND, CORRUPT, IO. */
+enum weir_status selector_serving_open(struct selector_serving *serving, const char *data_dir,
+                                       const struct msg_set_read *asked,
+                                       struct weir_error *err) WEIR_MUST_USE;
+/* Fills `ret_part` from the set that is open for this request, but for labels; it borrows from `serving` until the next
+ * call. INVALID, CORRUPT. */
+enum weir_status selector_serving_read(struct selector_serving *serving,
                                        const struct msg_set_read *asked,
                                        struct msg_set_part *ret_part,
                                        struct weir_error *err) WEIR_MUST_USE;

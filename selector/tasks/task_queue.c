@@ -214,6 +214,7 @@ void selector_task_open(struct selector_queue *queue, const struct weir_request 
     if (asked->config.size > 0)
         asked->config.at = weir_arena_copy(task->arena, asked->config.at, asked->config.size);
     asked->datasets = keep_numbers(task, asked->datasets);
+    asked->tenant = keep_text(task, asked->tenant);
     task->route = request->route;
     submit(task);
 }

@@ -197,6 +197,17 @@ def test_a_worker_of_another_tenant_is_leased_nothing():
     lab.remove()
 
 
+def test_a_worker_of_a_tenant_is_handed_the_samples_and_sets_of_its_tenant():
+    lab = Lab(samples=200, every=200, epochs=1, pipeline=PIPELINE[:PIPELINE.index("evaluation:")])
+    with platform(lab), working(lab, "red", *nothing(lab), key=pass_of(lab, "red", "--tenant", "red")) as red:
+        anna = lab.folder / "anna.key"
+        lab.weir("keys", "new", "submitter", "anna", "--tenant", "red", "-o", str(anna))
+        child.run([binaries() / "weir", "--key", anna, "submit", lab.pipeline], check=True, timeout=DEADLINE_S)
+        told(lab)
+        assert list((lab.folder / "scratch-red/fetched/red").glob("*.set")) and red.row()["bytes_sent"] > 0, red.row()
+    lab.remove()
+
+
 def test_a_worker_on_another_host_makes_the_same_models_and_nothing_on_its_way_can_be_read():
     if namespaces.lacking():
         print(f"not tried: {namespaces.lacking()}")
