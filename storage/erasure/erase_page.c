@@ -24,6 +24,9 @@ void storage_page_fini(struct erase_page *page)
         storage_fingerprints_fini(&page->rows[i].prints);
         free(page->rows[i].touched.at);
     }
+    for (size_t i = 0; i < page->known_count; i++)
+        free(page->known[i].ids.at);
+    free(page->known);
     free(page->rows);
     free(page->row_of);
     drop_list(&page->ids);

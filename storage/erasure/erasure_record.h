@@ -86,6 +86,14 @@ enum page_stage {
     PAGE_IS_OPEN,    /* no block that is to be overwritten has a sum */
 };
 
+/* Samples of a page that were given a hash when they came. */
+struct known_hash {
+    uint32_t dataset; /* its number */
+    enum key_kind kind;
+    uint64_t hash;
+    struct id_list ids; /* ascending */
+};
+
 /* Some samples of an open erasure, which were put under tombstones together and are read, overwritten and forgotten
  * together. A row of storage.erasure_ids for each request that has samples in it. Each step of a page is stored when it
  * is through, so that a death costs a page at most. Zeroed is none. */
@@ -99,6 +107,8 @@ struct erase_page {
     struct id_list unread; /* could not be read yet: neither in `prints` nor blocked; ascending */
     struct id_list still_unread; /* … nor this time, */
     struct id_list read;         /* and those that could */
+    struct known_hash *known;    /* what records without a sum say of themselves, looked up once */
+    size_t known_count, known_capacity;
 };
 
 /* A record that is to be overwritten. */
@@ -161,11 +171,6 @@ struct scrub_source {
 struct scrub_proof {
     bool is_begun;
     struct sum_proof sums;
-    struct known_hash {
-        uint32_t dataset; /* 0: none */
-        uint64_t hash;
-        struct id_list ids; /* samples of the page that have it; ascending */
-    } known[2];             /* the newest subject, the newest key */
 };
 /* A sample that is not erased, of the file that was last looked through for one. */
 struct survivor {

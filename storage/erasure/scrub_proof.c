@@ -24,9 +24,6 @@ void storage_scrub_proof_end(struct erasure_record *erasure)
     if (proof->is_begun)
         storage_sum_proof_end(&proof->sums);
     proof->is_begun = false;
-    for (size_t i = 0; i < WEIR_COUNT(proof->known); i++)
-        free(proof->known[i].ids.at);
-    memset(proof->known, 0, sizeof(proof->known));
 }
 
 struct key_identity storage_scrub_identify(struct eraser *eraser, struct erasure_record *erasure,
@@ -61,43 +58,61 @@ static void keep_of_page(const struct erase_page *page, const struct dataset *da
 
 /* Samples of the page that have the hash. */
 static enum weir_status look_up(struct store *store, const struct erase_page *page,
-                                const struct said *said, struct known_hash *known,
+                                const struct said *said, struct id_list *ids,
                                 struct weir_error *err)
 {
     struct key_reader reader = {.db = store->db};
     const struct key_source source = storage_key_reader_source(&reader);
-    struct key_walk walk = {.hashes = &known->hash, .hash_count = 1};
+    struct key_walk walk = {.hashes = &said->hash, .hash_count = 1};
     struct key_hits hits = {0};
     enum weir_status status = WEIR_OK;
 
     for (bool is_done = false; status == WEIR_OK && !is_done;) {
         status = storage_key_index_walk(said->index, &walk, &source, &hits, &is_done, err);
-        keep_of_page(page, said->dataset, &hits, &known->ids);
+        keep_of_page(page, said->dataset, &hits, ids);
     }
-    storage_id_list_sort(&known->ids);
+    storage_id_list_sort(ids);
     storage_key_walk_fini(&walk);
     storage_key_reader_fini(&reader);
     free(hits.at);
     return status;
 }
 
-/* The sample was given this hash when it came. Records of one person come together: the newest answer is kept. */
-static enum weir_status has_hash(struct store *store, struct erasure_record *erasure,
+/* Records of one person come together: the newest come first. NULL: it was not looked up yet. */
+static const struct known_hash *find_known(const struct erase_page *page, const struct said *said)
+{
+    for (size_t i = page->known_count; i-- > 0;) {
+        const struct known_hash *known = &page->known[i];
+        if (known->hash == said->hash && known->kind == said->index->kind &&
+            known->dataset == said->dataset->number)
+            return known;
+    }
+    return NULL;
+}
+
+/* The sample was given this hash when it came. A person may have as many samples as there are: a hash is looked up once
+ * a page, not once a step. */
+static enum weir_status has_hash(struct store *store, struct erase_page *page,
                                  const struct said *said, bool *ret_has, struct weir_error *err)
 {
-    struct known_hash *known = &erasure->proof.known[said->index->kind == KEY_SUBJECT ? 0 : 1];
+    const struct known_hash *known = find_known(page, said);
+    struct known_hash found = {
+        .dataset = said->dataset->number, .kind = said->index->kind, .hash = said->hash};
     enum weir_status status = WEIR_OK;
 
-    if (known->dataset != said->dataset->number || known->hash != said->hash) {
-        known->ids.count = 0;
-        known->hash = said->hash;
-        known->dataset = 0;
-        status = look_up(store, &erasure->page, said, known, err);
+    if (known == NULL) {
+        status = look_up(store, page, said, &found.ids, err);
+        if (status != WEIR_OK) {
+            free(found.ids.at);
+            return status;
+        }
+        page->known =
+            weir_grow(page->known, page->known_count, &page->known_capacity, sizeof(*page->known));
+        page->known[page->known_count++] = found;
+        known = &found;
     }
-    if (status == WEIR_OK)
-        known->dataset = said->dataset->number;
-    *ret_has = status == WEIR_OK && storage_id_list_has(&known->ids, said->id);
-    return status;
+    *ret_has = storage_id_list_has(&known->ids, said->id);
+    return WEIR_OK;
 }
 
 /* ---- what it says ---- */
@@ -118,9 +133,9 @@ static enum weir_status is_known_as(struct eraser *eraser, struct erasure_record
 
     *ret_known = identity.is_known && (has_subject || has_key);
     if (*ret_known && has_subject)
-        status = has_hash(eraser->store, erasure, &subject, ret_known, err);
+        status = has_hash(eraser->store, &erasure->page, &subject, ret_known, err);
     if (status == WEIR_OK && *ret_known && has_key)
-        status = has_hash(eraser->store, erasure, &key, ret_known, err);
+        status = has_hash(eraser->store, &erasure->page, &key, ret_known, err);
     return status;
 }
 

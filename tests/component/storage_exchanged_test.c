@@ -133,18 +133,23 @@ static void an_id_means_the_record_that_it_was_given_to(void **state)
 }
 
 /* As of files that were copied before they had any. */
-static void exchanged_copies_without_sums_are_known_by_what_they_say(void **state)
+static void lose_sums(void)
 {
-    uint64_t erasure;
-
-    (void)state;
-    make_copies();
     weir_test_postgres_sql(
         &lab.postgres,
         "DELETE FROM storage.block_sum;"
         "CREATE FUNCTION skip_row() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';"
         "CREATE TRIGGER skip_row BEFORE INSERT OR UPDATE ON storage.block_sum "
         "FOR EACH ROW EXECUTE FUNCTION skip_row()");
+}
+
+static void exchanged_copies_without_sums_are_known_by_what_they_say(void **state)
+{
+    uint64_t erasure;
+
+    (void)state;
+    make_copies();
+    lose_sums();
     storage_lab_restore(&lab, EXCHANGE_FILES);
     erasure = request_erasure_of_anna();
     assert_is_told_as_exchanged(erasure, "clicks/a.jsonl");
@@ -152,6 +157,34 @@ static void exchanged_copies_without_sums_are_known_by_what_they_say(void **stat
     assert_int_equal(storage_lab_await_erasure(&lab, erasure, "verified").samples, 1);
     assert_false(storage_lab_holds(&lab, "data/storage", "seven herons"));
     assert_true(storage_lab_holds(&lab, "data/storage", "nine mallard"));
+}
+
+/* Looking up a person means reading all that is known of them: as many rows as they have samples. */
+static void people_whose_records_alternate_are_looked_up_once_and_not_by_record(void **state)
+{
+    static const char *const PEOPLE[] = {"anna", "evie"};
+    WEIR_AUTO_BUF lines = {0};
+    uint64_t erasure;
+
+    (void)state;
+    for (int i = 0; i < 500; i++)
+        weir_buf_printf(&lines, "%s%s", ANNA, EVE);
+    storage_lab_write(&lab, "a.jsonl", weir_buf_text(&lines));
+    assert_int_equal(storage_lab_declare(&lab, CLICKS), WEIR_OK);
+    (void)storage_lab_await_counts(&lab, "clicks", 1000, 0);
+    assert_int_equal(storage_lab_await_sums(&lab), 1);
+    lose_sums();
+    storage_lab_stop(&lab); /* it says what it has counted */
+    storage_lab_start(&lab);
+    weir_test_postgres_sql(&lab.postgres, "SELECT pg_stat_reset()");
+    erasure = request_erasure(&(struct msg_erase_accept){.uuid = "one", .subjects = {PEOPLE, 2}});
+    assert_int_equal(storage_lab_await_erasure(&lab, erasure, "verified").samples, 1000);
+    storage_lab_stop(&lab);
+    weir_test_postgres_sql(&lab.postgres,
+                           "DO $$ BEGIN IF 0 = (SELECT sum(n_tup_ins) FROM pg_stat_user_tables) "
+                           "OR 100 < (SELECT sum(idx_scan + seq_scan) FROM pg_stat_user_tables "
+                           "WHERE relname LIKE 'run_segment%') THEN RAISE 'read by record'; "
+                           "END IF; END $$");
 }
 
 static const char EXCHANGE_MAILS[] =
@@ -339,6 +372,7 @@ int main(void)
         STORAGE_CASE(&lab, exchanged_copies_are_not_erased_before_they_are_put_back),
         STORAGE_CASE(&lab, an_id_means_the_record_that_it_was_given_to),
         STORAGE_CASE(&lab, exchanged_copies_without_sums_are_known_by_what_they_say),
+        STORAGE_CASE(&lab, people_whose_records_alternate_are_looked_up_once_and_not_by_record),
         STORAGE_CASE(&lab, exchanged_files_that_do_not_say_whose_they_are_are_noticed),
         STORAGE_CASE(&lab, sums_that_were_made_after_a_move_prove_nothing),
         STORAGE_CASE(&lab, what_nothing_proves_is_erased_once_somebody_has_removed_it),
