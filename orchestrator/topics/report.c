@@ -21,7 +21,7 @@ enum {
     PAGE_MEASURES = 20000,
 };
 
-/* The triggers of one answer; none when `last` is 0. */
+/* The triggers of one answer; none when `last` is before `first`. */
 struct page {
     int64_t first, last;
     bool has_older;
@@ -219,7 +219,7 @@ void orchestrator_topic_report(struct topic_call *call)
     if (pipeline == NULL)
         return;
     int64_t id = orchestrator_pipeline_id(pipeline);
-    struct page page = {0};
+    struct page page = {.first = 1};
     json_t *report = json_array();
     enum weir_status status = find_page(call, id, &page, &err);
     if (status == WEIR_OK)
