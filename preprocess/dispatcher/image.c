@@ -61,7 +61,8 @@ static bool silence_is_due(const struct dispatcher_entry *entry, int64_t silence
 bool preprocess_image_is_due(const struct dispatcher_entry *entry, int64_t silence_max_ms)
 {
     return entry->job.report_unsaved || entry->costs.is_folded || entry->failures.is_changed ||
-           preprocess_costs_are_unsaved(&entry->costs) || silence_is_due(entry, silence_max_ms);
+           preprocess_costs_are_unsaved(&entry->costs) || entry->scaling.is_unsaved ||
+           silence_is_due(entry, silence_max_ms);
 }
 
 static void take_report(struct dispatcher_image *image, struct dispatcher_entry *entry)
@@ -77,6 +78,9 @@ static void take_report(struct dispatcher_image *image, struct dispatcher_entry 
     entry->failures.is_changed = false;
     if (image->has_failures)
         image->failures = entry->failures;
+    if (entry->scaling.is_unsaved)
+        preprocess_scaling_keep(&entry->scaling, &image->scaling);
+    entry->scaling.is_unsaved = false;
 }
 
 void preprocess_image_of_report(struct dispatcher_images *images, struct dispatcher_entry *entry,
@@ -109,6 +113,7 @@ void preprocess_image_put_back(const struct dispatcher_image *image, struct disp
     entry->failures.is_changed |= image->has_failures;
     preprocess_costs_put_back(&entry->costs, &image->costs);
     entry->costs.is_folded |= image->replaces_costs;
+    entry->scaling.is_unsaved |= image->scaling.size > 0;
     if (image->has_silence)
         entry->silent_stored_ms = INT64_MAX; /* it differs: it is due */
 }
@@ -120,6 +125,7 @@ static void fini(struct dispatcher_image *image)
     free(image->record);
     preprocess_costs_fini(&image->costs);
     free(image->kept);
+    weir_buf_fini(&image->scaling);
 }
 
 void preprocess_images_fini(struct dispatcher_images *images)

@@ -1,6 +1,7 @@
 /* See scaling.h. */
 #include "preprocess/dispatcher/scaling.h"
 
+#include "core/base/hash.h"
 #include "core/base/memory.h"
 #include "preprocess/dispatcher/pool.h"
 #include "preprocess/scale/rates.h"
@@ -13,6 +14,7 @@ void preprocess_scaling_job_fini(struct scaling_job *job)
 {
     preprocess_spans_fini(&job->spans);
     free(job->state);
+    weir_buf_fini(&job->kept);
     free(job->opened.memory);
     *job = (struct scaling_job){0};
 }
@@ -125,6 +127,68 @@ struct scale_setting preprocess_scaling_setting(const struct scaling *scaling,
     return setting;
 }
 
+/* In front of the state of the policy. */
+struct kept {
+    uint64_t identity; /* of the policy, as this version has it */
+    uint64_t reports;
+    double wanted, made, stalled;
+    double need;
+    uint32_t size[SCALE_PLACES];
+    uint64_t is_settled;
+};
+
+static uint64_t identity_of(const struct scale_policy *policy)
+{
+    WEIR_AUTO_BUF text = {0};
+    weir_buf_printf(&text, "%s %s %zu", WEIR_VERSION, policy->name, policy->state_size);
+    return weir_hash64(weir_buf_view(&text), 0);
+}
+
+void preprocess_scaling_keep(const struct scaling_job *job, struct weir_buf *out)
+{
+    const struct scale_decision *decision = &job->decision;
+    const struct kept kept = {
+        .identity = identity_of(job->policy),
+        .reports = job->reports,
+        .wanted = job->wanted,
+        .made = job->made,
+        .stalled = job->stalled,
+        .need = decision->need,
+        .size = {decision->size.at[SCALE_POOL], decision->size.at[SCALE_HOST]},
+        .is_settled = decision->is_settled,
+    };
+    if (job->state == NULL)
+        return;
+    weir_buf_append(out, &kept, sizeof(kept));
+    weir_buf_append(out, job->state, job->policy->state_size);
+}
+
+static uint32_t within(uint32_t size, const struct scale_setting *setting, enum scale_place place)
+{
+    uint32_t least = setting->min.at[place], most = setting->max.at[place];
+    return size < least ? least : lower(size, most);
+}
+
+/* Nothing changes unless all of it is there, by the same policy. */
+static void take_up(struct scaling_job *job, const struct scale_setting *setting)
+{
+    struct kept kept;
+    if (job->kept.size != sizeof(kept) + job->policy->state_size)
+        return;
+    memcpy(&kept, job->kept.at, sizeof(kept));
+    if (kept.identity != identity_of(job->policy))
+        return;
+    memcpy(job->state, job->kept.at + sizeof(kept), job->policy->state_size);
+    job->reports = job->reports_before = kept.reports;
+    job->wanted = kept.wanted;
+    job->made = kept.made;
+    job->stalled = kept.stalled;
+    job->decision = (struct scale_decision){
+        .need = kept.need, .why = "resumed", .is_settled = kept.is_settled != 0};
+    for (enum scale_place place = 0; place < SCALE_PLACES; place++)
+        job->decision.size.at[place] = within(kept.size[place], setting, place);
+}
+
 bool preprocess_scaling_begin(struct scaling_job *job, const struct scale_setting *setting)
 {
     if (job->state != NULL)
@@ -132,6 +196,7 @@ bool preprocess_scaling_begin(struct scaling_job *job, const struct scale_settin
     job->state = weir_calloc(1, job->policy->state_size);
     job->setting = *setting;
     job->policy->begin(job->state, setting, &job->decision);
+    take_up(job, setting);
     return true;
 }
 
@@ -153,4 +218,5 @@ void preprocess_scaling_report(struct scaling_job *job, const struct scale_setti
     job->made = preprocess_scale_made(report, SCALE_POOL);
     job->stalled = preprocess_scale_stall(report);
     job->reports++;
+    job->is_unsaved = true;
 }

@@ -24,11 +24,14 @@ struct scaling_job {
     struct scale_decision decision;
     struct spans spans;
     struct scale_model model;
-    uint64_t reports;             /* taken in */
+    uint64_t reports;             /* taken in … */
+    uint64_t reports_before;      /* … of these, by an earlier process */
     double wanted, made, stalled; /* by the newest report: batches a second; share of the time */
     double given;                 /* workers of the pool that are its part */
     int64_t seen_ms;              /* when it was looked at first */
     bool is_used;                 /* it has a part */
+    bool is_unsaved;              /* since it was kept, it has decided again */
+    struct weir_buf kept;         /* by an earlier process; empty: there was none */
 };
 
 /* All jobs. Zeroed: no pool was ordered. */
@@ -60,11 +63,13 @@ enum weir_status preprocess_scaling_open(const struct weir_yaml_node *node, stru
 struct scale_setting preprocess_scaling_setting(const struct scaling *scaling,
                                                 const struct scaling_job *job, uint32_t min,
                                                 uint32_t max);
-/* Has the policy begin, if it has not; true when it did. */
+/* Has the policy begin, if it has not, or go on where an earlier process has left it; true when it did. */
 bool preprocess_scaling_begin(struct scaling_job *job, const struct scale_setting *setting);
 /* Returns the workers that would suffice. A policy settles within its bounds: where it is at the upper one, what the
  * consumers would take more than it makes counts, too. */
 double preprocess_scaling_need(const struct scaling_job *job);
+/* Appends what a later process goes on from. Of another version of Weir it takes up nothing. */
+void preprocess_scaling_keep(const struct scaling_job *job, struct weir_buf *out);
 /* Has the policy decide by a report. */
 void preprocess_scaling_report(struct scaling_job *job, const struct scale_setting *setting,
                                const struct scale_report *report);

@@ -55,7 +55,8 @@ static bool is_used(struct dispatcher_entry *entry, int64_t now_ms)
     bool is_heard = job->fitting;
     for (uint32_t rank = 0; rank < entry->ranks; rank++)
         is_heard |= preprocess_rank_listens(&job->ranks[rank], now_ms);
-    bool is_awaited = scaling->reports == 0 && now_ms - scaling->seen_ms < SCALING_AWAITED_MS;
+    bool is_awaited = scaling->reports == scaling->reports_before &&
+                      now_ms - scaling->seen_ms < SCALING_AWAITED_MS;
     return is_heard || is_awaited;
 }
 

@@ -75,6 +75,8 @@ static struct dispatcher_entry *read_entry(const struct weir_rows *rows, const c
         .seen = weir_rows_f64(rows, 0, "seen"),
         .tenant = weir_rows_text(rows, 0, "tenant"),
     });
+    const struct weir_bytes scaling = weir_rows_bytes(rows, 0, "scaling");
+    weir_buf_append(&entry->scaling.kept, scaling.at, scaling.size);
     entry->closed = weir_rows_bool(rows, 0, "closed");
     entry->silent_ms = entry->silent_stored_ms = weir_rows_i64(rows, 0, "silent_ms");
     entry->abandoned = weir_rows_bool(rows, 0, "abandoned");
@@ -422,6 +424,9 @@ static enum weir_status save_report(struct weir_db *db, const struct dispatcher_
         status = image->replaces_costs ? replace_costs(db, image, err) : save_costs(db, image, err);
     if (status == WEIR_OK && image->has_failures)
         status = save_failures(db, image, err);
+    if (status == WEIR_OK && image->scaling.size > 0)
+        status = DB_RUN(db, Q_job_scaling, NULL, err, DB_I64(image->number),
+                        DB_BYTES(weir_buf_view(&image->scaling)));
     return status;
 }
 

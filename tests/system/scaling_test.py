@@ -2,13 +2,14 @@
 to nothing where the trainer is the slow one; and why, on the page of the workers, and what limits the run, on that of its plan. A
 file says the policy and the bounds."""
 
+import contextlib
 import json
 import os
 import shutil
 
-from weirlab import Lab, await_that, binaries, served
+from weirlab import DEADLINE_S, Lab, await_that, binaries, query, serve, served
 
-SAMPLES, STEP_MS = 2000, 300
+SAMPLES, STEP_MS, MAX = 2000, 300, 3
 SLEEPER = """\
 import runpy, sys, time
 class Slow:
@@ -109,13 +110,53 @@ def check_mistakes(lab):
         assert done.returncode == 2 and complaint in done.stdout + done.stderr, (complaint, done)
 
 
-def main():
+@contextlib.contextmanager
+def served_until_killed(lab, system):
+    server = serve(lab, "--system", str(system))
+    yield
+    server.kill()
+    server.communicate(timeout=DEADLINE_S)
+
+
+def number_in(lab, sql):
+    return int(query(lab, sql)[0])
+
+
+def smaller_than(lab, size):
+    return number_in(lab, "SELECT count(*) FROM orchestrator.event WHERE json::json->>'event' = 'pool_resized' "
+                          f"AND (json::json->>'to')::int < {size}")
+
+
+def check_kill(lab, system):
+    """A pool that has grown for a run is as large after a crash, and what its policy has learnt is known."""
+    with served_until_killed(lab, system):
+        begin(lab, "grows", PROGRAM, "{}", "model: linear, loss: logistic")
+        await_that(lambda: number_in(lab, "SELECT target FROM orchestrator.pool") == MAX, pause_s=0.2)
+        reports = wait_for(lab, 1, lambda scaling: scaling["reports"] >= 3)["reports"]
+        await_that(lambda: query(lab, "SELECT job FROM preprocess.job WHERE length(scaling) > 0"), pause_s=0.2)
+        assert smaller_than(lab, MAX) == 0
+    with served(lab, "--system", str(system)):
+        scaling = wait_for(lab, 1, lambda scaling: scaling["why"] != "resumed")
+        assert scaling["reports"] >= reports, (scaling, reports)
+        assert smaller_than(lab, MAX) == 0 and number_in(lab, "SELECT target FROM orchestrator.pool") == MAX, scaling
+        lab.weir("stop", "grows")
+
+
+def new_lab(workers):
     lab = Lab(samples=SAMPLES)
     sleeper, system = lab.folder / "sleeper.py", lab.folder / "system.yaml"
     sleeper.write_text(SLEEPER % EXAMPLE)
     shutil.copy(binaries().parent / "tests/bin/slow_loop", lab.folder)
-    system.write_text(f"workers: 1\nprograms:\n  sleeper: {{command: [/usr/bin/python3, {sleeper}]}}\n"
+    system.write_text(f"workers: {workers}\nprograms:\n  sleeper: {{command: [/usr/bin/python3, {sleeper}]}}\n"
                       f"  slow: {{command: [{lab.folder}/slow_loop, '{STEP_MS}'], modes: [train]}}\n")
+    return lab, system
+
+
+def main():
+    lab, system = new_lab(f"{{min: 1, max: {MAX}}}")
+    check_kill(lab, system)
+    lab.remove()
+    lab, system = new_lab(1)
     with served(lab, "--system", str(system)):
         check_slow_operator(lab)
         check_slow_trainer(lab)
