@@ -33,6 +33,16 @@ static enum weir_status check(const struct msg_worker_beat *beat, struct weir_er
                      beat->worker);
 }
 
+/* Returns the job that the sender may work for, or NULL: it is not in memory, or another tenant's. */
+static struct dispatcher_entry *find_job(struct dispatcher *dispatcher,
+                                         const struct weir_request *request, uint64_t job)
+{
+    struct dispatcher_entry *entry = preprocess_dispatcher_in_memory(dispatcher, job);
+    bool is_its_own =
+        entry != NULL && preprocess_dispatcher_may_make(weir_rpc_sender(request), entry->tenant);
+    return is_its_own ? entry : NULL;
+}
+
 /* ---- what it has spent ---- */
 
 /* Returns what a worker has spent on the way to trainers since its last beat. */
@@ -131,9 +141,10 @@ static void note_reason(struct dispatcher_entry *entry, const char *reason)
     }
 }
 
-static void note_costs(struct dispatcher *dispatcher, const struct msg_worker_beat *beat,
+static void note_costs(struct dispatcher *dispatcher, const struct weir_request *request,
                        struct pool_worker *worker)
 {
+    const struct msg_worker_beat *beat = request->message;
     size_t first_operator = 0, first_failure = 0;
     const struct placement_transport transport = transport_of(beat, worker);
     worker->cpu_ns = 0;
@@ -145,8 +156,7 @@ static void note_costs(struct dispatcher *dispatcher, const struct msg_worker_be
         if (operators > beat->stat_operator_ns.count - first_operator ||
             failures > beat->failed_ids.count - first_failure)
             return;
-        struct dispatcher_entry *entry =
-            preprocess_dispatcher_in_memory(dispatcher, beat->stat_jobs.at[i]);
+        struct dispatcher_entry *entry = find_job(dispatcher, request, beat->stat_jobs.at[i]);
         if (entry != NULL) {
             note_cost(dispatcher, entry, beat, i, first_operator, &transport);
             preprocess_dispatcher_note_making(entry, beat, i, worker->place,
@@ -172,9 +182,8 @@ static void take_fits(struct dispatcher *dispatcher, const struct weir_request *
     struct weir_bytes rest = beat->fits;
     struct preprocess_fit fit;
     while (preprocess_fit_take(&rest, &fit)) {
-        struct dispatcher_entry *entry = preprocess_dispatcher_in_memory(dispatcher, fit.job);
-        if (entry == NULL || !entry->job.fitting ||
-            !preprocess_dispatcher_may_make(weir_rpc_sender(request), entry->tenant))
+        struct dispatcher_entry *entry = find_job(dispatcher, request, fit.job);
+        if (entry == NULL || !entry->job.fitting)
             continue;
         preprocess_entry_fit(entry, &fit);
         preprocess_dispatcher_settle_fit(dispatcher, entry);
@@ -320,7 +329,7 @@ void preprocess_dispatcher_on_worker_beat(void *state, struct weir_request *requ
         visit.drains = worker->drains;
         worker->route = request->route;
         preprocess_plans_hear_disk(&dispatcher->plans, beat);
-        note_costs(dispatcher, beat, worker);
+        note_costs(dispatcher, request, worker);
         take_fits(dispatcher, request);
         lease_jobs(dispatcher, &visit, request);
     }
