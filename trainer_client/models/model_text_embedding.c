@@ -52,12 +52,12 @@ static enum weir_status plan_text_embedding(struct model_plan *plan, const struc
     return WEIR_OK;
 }
 
-/* Embeddings uniform in [-1/dimension, 1/dimension), outputs zero: as fastText begins. */
 static uint64_t tokens_of(const struct model_plan *plan)
 {
     return plan->shape[EMBEDDINGS].rows;
 }
 
+/* Embeddings uniform in [-1/dimension, 1/dimension), outputs zero: as fastText begins. */
 static void init_text_embedding(const struct model_plan *plan, struct weir_rng *rng,
                                 float *parameters)
 {
