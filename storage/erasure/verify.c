@@ -70,6 +70,14 @@ static int64_t rows_per_query(const struct erasure_record *erasure)
                                                       : ROWS_PER_QUERY;
 }
 
+/* Counts it as unread: the rest of them may still be there. */
+static void note_damage(struct erasure_record *erasure)
+{
+    erasure->attempt.unread++;
+    if (erasure->attempt.trouble == NULL)
+        erasure->attempt.trouble = weir_strdup("fingerprints of it are damaged in Postgres");
+}
+
 /* One row; false when there is no room for it now. */
 static bool take_row(struct erasure_record *erasure, const struct weir_rows *rows, size_t i,
                      prints_fn *take)
@@ -78,10 +86,12 @@ static bool take_row(struct erasure_record *erasure, const struct weir_rows *row
         storage_erasure_record_find(erasure, (uint64_t)weir_rows_i64(rows, i, "erasure"));
     struct weir_bytes packed = weir_rows_bytes(rows, i, "prints");
     struct fingerprints prints = {0};
-    bool is_taken = true;
+    bool is_taken = true, is_whole = true;
 
-    while (packed.size > 0 && storage_fingerprints_unpack(&packed, &prints))
-        ;
+    while (is_whole && packed.size > 0)
+        is_whole = storage_fingerprints_unpack(&packed, &prints);
+    if (!is_whole)
+        note_damage(erasure);
     prints.unsearched = (uint64_t)weir_rows_i64(rows, i, "unsearched");
     if (request != NULL)
         is_taken = take(erasure, request, &prints);

@@ -105,6 +105,28 @@ static void a_copy_that_is_gone_is_said_and_not_counted(void **state)
     assert_true(remarks_of(&erasure, "is gone"));
 }
 
+static void damaged_fingerprints_verify_nothing(void **state)
+{
+    struct msg_erase_is erasure;
+
+    (void)state;
+    declare_mails();
+    weir_test_postgres_sql(&lab.postgres,
+                           "CREATE FUNCTION storage.damage() RETURNS trigger LANGUAGE plpgsql AS "
+                           "'BEGIN NEW.prints := substr(NEW.prints, 1, length(NEW.prints) - 1); "
+                           "RETURN NEW; END'");
+    weir_test_postgres_sql(&lab.postgres,
+                           "CREATE TRIGGER damage BEFORE INSERT ON storage.erasure_prints "
+                           "FOR EACH ROW EXECUTE FUNCTION storage.damage()");
+    erasure = storage_lab_erase(&lab, "u1", ANNA, "scrubbed");
+    while (erasure.trouble[0] == '\0') {
+        assert_string_equal(erasure.state, "scrubbed");
+        storage_lab_seal(&lab);
+        erasure = storage_lab_await_erasure(&lab, 1, "scrubbed");
+    }
+    assert_non_null(strstr(erasure.trouble, "fingerprints of it are damaged"));
+}
+
 static void nothing_clear_of_a_subject_reaches_postgres(void **state)
 {
     (void)state;
@@ -437,6 +459,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(an_erased_mail_is_gone_and_stays_out),
         CASE(a_copy_that_is_gone_is_said_and_not_counted),
+        CASE(damaged_fingerprints_verify_nothing),
         CASE(nothing_clear_of_a_subject_reaches_postgres),
         CASE(the_same_request_again_is_the_same_erasure),
         CASE(it_is_not_in_force_before_the_holder_has_answered),
