@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/pidfd.h>
@@ -19,12 +20,14 @@
 enum { STOP_MS = 30000, TAIL_BYTES = 4096, EXIT_NO_PROGRAM = 127 };
 
 /* In the child, between fork and exec: a group of its own, so that Ctrl-C reaches weir alone, which then stops it. */
-static void become_orchestrator(char *const argv[], int log_fd)
+static void become_orchestrator(char *const argv[], int log_fd, pid_t parent)
 {
     sigset_t none;
     int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) /* which is over already */
+        _exit(EXIT_FAILURE);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)dup2(null_fd, STDIN_FILENO);
@@ -44,9 +47,10 @@ enum weir_status cli_serving_start(const char *data_dir, bool works,
     WEIR_AUTO_FREE char *data_dir_copy = weir_strdup(data_dir);
     char *const argv[] = {path, serve, data_dir_option, data_dir_copy, works ? NULL : hold, NULL};
     struct cli_serving serving = {.log_fd = memfd_create("orchestrator", MFD_CLOEXEC)};
+    pid_t parent = getpid();
     serving.pid = serving.log_fd < 0 ? -1 : fork();
     if (serving.pid == 0)
-        become_orchestrator(argv, serving.log_fd);
+        become_orchestrator(argv, serving.log_fd, parent);
     serving.pidfd = serving.pid < 0 ? -1 : pidfd_open(serving.pid, 0);
     if (serving.pidfd < 0)
         return weir_fail(err, WEIR_IO, "cannot start %s: %s", path, strerror(errno));

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,18 +45,21 @@ static void close_end(int *fd)
     }
 }
 
-/* In the child: async-signal-safe. */
-static _Noreturn void become(const struct orchestrator_identity *identity, const int ends[3],
-                             const char *path, char *const argv[], char *const env[])
+/* In the child: async-signal-safe. It ends with its parent, however long it looks at data. */
+static _Noreturn void become(const struct query *query, pid_t parent, const int ends[3],
+                             char *const argv[], char *const env[])
 {
     sigset_t none;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(EXIT_FAILURE);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     for (int i = 0; i < 3; i++)
         if (ends[i] >= 0)
             (void)dup2(ends[i], i);
-    if (identity == NULL || orchestrator_identity_become(identity) == 0)
-        (void)execve(path, argv, env);
+    if (query->identity == NULL || orchestrator_identity_become(query->identity) == 0)
+        (void)execve(argv[0], argv, env);
     _exit(EXIT_FAILURE);
 }
 
@@ -68,9 +72,10 @@ static int spawn(const struct query *query, const int ends[3], char *const argv[
                                      : orchestrator_environment_apart(NULL);
     if (query->identity != NULL)
         env = orchestrator_environment_add(env, "HOME", query->identity->home);
+    pid_t parent = getpid();
     pid_t pid = fork();
     if (pid == 0)
-        become(query->identity, ends, argv[0], argv, env);
+        become(query, parent, ends, argv, env);
     int problem = pid < 0 ? errno : 0;
     orchestrator_environment_free(env);
     *ret_pid = problem == 0 ? pid : 0;

@@ -269,12 +269,14 @@ static void on_ended(struct child *child, int wait_status)
         continue_stopping(supervisor);
 }
 
-/* Ends the processes that a trainer has started, so that they give back what they hold: GPUs above all. While it
- * is not waited for, its number, and so its group's, is nobody else's. */
+/* Ends the processes that one has started that was launched, or ends for good: a trainer's give back what they hold,
+ * GPUs above all, and initdb's would go on with the cluster. While it is not waited for, its number, and so its
+ * group's, is nobody else's. */
 static void end_its_own(const struct child *child)
 {
     siginfo_t found = {.si_pid = 0};
-    if (child->spec.stage != ORCHESTRATOR_STAGE_LAUNCHED || child->pid <= 0 ||
+    bool is_alone = child->spec.stage != ORCHESTRATOR_STAGE_LAUNCHED && child->spec.restart;
+    if (is_alone || child->pid <= 0 ||
         waitid(P_PID, (id_t)child->pid, &found, WEXITED | WNOHANG | WNOWAIT) != 0 ||
         found.si_pid != child->pid)
         return;

@@ -159,6 +159,43 @@ static void a_child_that_ignores_the_request_to_stop_is_killed(void **state)
     run_case(state, case_stubborn);
 }
 
+/* Steps the loop until `fd`, a pipe, says so many bytes more; 0: until its last writer is gone. */
+static void await_read(struct weir_loop *loop, int fd, ssize_t bytes)
+{
+    char byte;
+    for (int64_t end_ms = weir_now_ms() + TEST_PATIENCE_MS; read(fd, &byte, 1) != bytes;
+         weir_loop_step(loop, TEST_STEP_MS))
+        expect(weir_now_ms() < end_ms);
+}
+
+/* As initdb, which has a server at work. */
+static void case_ends_for_good(const struct fixture *fixture)
+{
+    WEIR_AUTO(weir_loop) loop = weir_loop_new();
+    WEIR_AUTO(orchestrator_supervisor)
+    supervisor = orchestrator_supervisor_new(loop, fixture->directory);
+    struct weir_error err;
+    WEIR_AUTO_FREE char *pipe = weir_format("%s/pipe", fixture->directory);
+    WEIR_AUTO_FREE char *script = weir_format("(echo; exec sleep 1000) >%s & wait", pipe);
+    char shell[] = "/bin/sh", option[] = "-c";
+    char *argv[] = {shell, option, script, NULL};
+    const struct orchestrator_child child = {
+        .name = "maker", .argv = argv, .stage = ORCHESTRATOR_STAGE_DATABASE};
+    expect(mkfifo(pipe, 0600) == 0);
+    WEIR_AUTO_FD int fd = open(pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    expect(fd >= 0 && orchestrator_supervisor_start(supervisor, &child, &err) == WEIR_OK);
+    await_read(loop, fd, 1);
+    bool stopped = false;
+    orchestrator_supervisor_stop_all(supervisor, raise_flag, &stopped);
+    step_until(loop, &stopped);
+    await_read(loop, fd, 0);
+}
+
+static void one_that_ends_for_good_leaves_no_process_of_its_own(void **state)
+{
+    run_case(state, case_ends_for_good);
+}
+
 static void case_cannot_start(const struct fixture *fixture)
 {
     WEIR_AUTO(weir_loop) loop = weir_loop_new();
@@ -206,6 +243,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(children_stop_in_the_reverse_order_of_their_stages, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_child_that_ignores_the_request_to_stop_is_killed, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(one_that_ends_for_good_leaves_no_process_of_its_own, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_program_that_is_not_there_is_named, setup, teardown),
         cmocka_unit_test(a_line_of_a_log_says_what_it_complains_of),

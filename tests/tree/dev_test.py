@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """`./dev test` on lanes whose results are made up: what is run again, what is said of it, and how it ends; and what a test
 of a build with sanitizers says of processes that they ended."""
+import contextlib
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -24,6 +26,13 @@ done
 mkdir -p "build/$lane/Testing/Temporary"
 sed 's/^/7:/' "$lane.$round" >"build/$lane/Testing/Temporary/LastTestsFailed.log"
 exit 8
+"""
+ORCHESTRATOR = """\
+#!/bin/sh
+exec >told
+trap 'echo ended; exit 1' TERM
+echo begun
+while :; do sleep 0.05; done
 """
 ALL_INSTALLED = """\
 #!/bin/sh
@@ -87,6 +96,38 @@ class Lanes(unittest.TestCase):
     def test_many_failures_are_not_run_again(self):
         code, _, ran = self.run_lanes(dev_first=[f"test_{i}" for i in range(6)])
         self.assertEqual((code, ran), (FAILED, ["dev first"]))
+
+
+class Demo(unittest.TestCase):
+    """`./dev run` with an orchestrator that ends only when it is told."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="weir-dev-")
+        self.addCleanup(folder.cleanup)
+        self.tree = pathlib.Path(folder.name)
+        shutil.copy(ROOT / "dev", self.tree)
+        for path, text in (("bin/cmake", "#!/bin/sh\n"), ("bin/dpkg-query", ALL_INSTALLED), ("build/bin/orchestrator", ORCHESTRATOR)):
+            (self.tree / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.tree / path).write_text(text)
+            (self.tree / path).chmod(0o755)
+        (self.tree / ".weir/mails").mkdir(parents=True)
+        (self.tree / ".weir/mails.kind").write_text("real\n")
+        (self.tree / ".weir/mails/manifest.csv").write_text("path,time,label,subject\n")
+
+    def test_what_it_runs_is_over_when_a_signal_has_ended_it(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with self.subTest(number):
+                os.mkfifo(self.tree / "told")
+                demo = subprocess.Popen([self.tree / "dev", "run"], stdout=subprocess.DEVNULL, start_new_session=True,
+                                        env=dict(os.environ, PATH=f"{self.tree / 'bin'}:{os.environ['PATH']}"))
+                with (self.tree / "told").open() as told:  # the orchestrator holds the other end
+                    self.assertEqual(told.readline(), "begun\n")
+                    demo.send_signal(number)
+                    code = demo.wait()
+                    with contextlib.suppress(ProcessLookupError):
+                        os.killpg(demo.pid, signal.SIGKILL)  # whoever is left
+                    self.assertEqual((code, told.read()), (128 + number, "ended\n"))
+                (self.tree / "told").unlink()
 
 
 class Reports(unittest.TestCase):
