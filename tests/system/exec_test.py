@@ -106,7 +106,7 @@ def main():
         [binaries() / "orchestrator", "run", lab.pipeline, "--data-dir", lab.folder / "broken", "--system", system], capture_output=True, text=True)
     lines = [line for line in (failed.stdout + failed.stderr).splitlines() if "no number to fit on" in line]
     assert failed.returncode != 0 and lines, failed
-    assert all("program numbers: it ended with exit code 1" in line for line in lines), failed
+    assert all("program numbers: it ended with exit code 1: no lexicon here" in line for line in lines), failed
     print("a program that always fails:", lines[-1].strip())
     lab.remove()
 

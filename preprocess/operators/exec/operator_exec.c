@@ -50,7 +50,7 @@ static const struct cfg_key OPTIONS[] = {
 /* A sample that the program cannot bear. */
 struct guilty {
     uint64_t id;
-    char reason[64];
+    char reason[PROGRAM_REASON_MAX];
 };
 
 struct state {
@@ -240,7 +240,7 @@ static bool read_answer(struct state *state, size_t count, struct weir_arena *ar
                               ret_made, &err) == WEIR_OK)
         return true;
     snprintf(program->reason, sizeof(program->reason), "it answered %.50s", err.text);
-    preprocess_program_stop(program);
+    preprocess_program_give_up(program);
     return false;
 }
 

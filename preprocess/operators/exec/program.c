@@ -51,12 +51,32 @@ static void keep_words(struct program *program, const char *words, size_t size)
     program->said += kept;
 }
 
+/* Keeps the newest line, for the reason. */
+static void keep_line(struct program *program, const char *words, size_t size)
+{
+    size_t length = strlen(program->last_line);
+    for (size_t i = 0; i < size; i++) {
+        bool is_blank = (unsigned char)words[i] <= ' ';
+        bool is_end = words[i] == '\n' || words[i] == '\r';
+        if (program->is_line_over && !is_blank) {
+            length = 0;
+            program->is_line_over = false;
+        }
+        program->is_line_over = program->is_line_over || is_end;
+        if (!program->is_line_over && length + 1 < sizeof(program->last_line))
+            program->last_line[length++] = words[i] >= ' ' && words[i] <= '~' ? words[i] : '?';
+        program->last_line[length] = '\0';
+    }
+}
+
 static void listen_on(struct program *program)
 {
     char words[WORDS_BYTES];
     ssize_t got = program->words < 0 ? -1 : read(program->words, words, sizeof(words));
-    if (got > 0)
+    if (got > 0) {
         keep_words(program, words, (size_t)got);
+        keep_line(program, words, (size_t)got);
+    }
     if (got == 0) {
         (void)close(program->words);
         program->words = -1;
@@ -78,7 +98,7 @@ int64_t preprocess_program_cpu_ns(const struct program *program)
     return program->ended_ns + INT64_C(1000000000) * used.tv_sec + used.tv_nsec;
 }
 
-void preprocess_program_stop(struct program *program)
+static void stop(struct program *program)
 {
     struct rusage used = {0};
     if (program->pid > 0) {
@@ -102,7 +122,7 @@ void preprocess_program_stop(struct program *program)
 
 void preprocess_program_fini(struct program *program)
 {
-    preprocess_program_stop(program);
+    stop(program);
     weir_buf_fini(&program->request);
     weir_buf_fini(&program->answer);
 }
@@ -182,6 +202,8 @@ static void take_over(struct program *program, pid_t pid, int pipes[PIPES][2])
 {
     (void)setpgid(pid, pid); /* whoever comes first */
     program->pid = pid;
+    program->last_line[0] = '\0';
+    program->is_line_over = true;
     program->to = pipes[TO][1];
     program->from = pipes[FROM][0];
     program->words = pipes[WORDS][0];
@@ -244,9 +266,18 @@ static void say_how_it_ended(struct program *program)
                  how.si_status, strsignal(how.si_status));
 }
 
+void preprocess_program_give_up(struct program *program)
+{
+    stop(program);
+    size_t size = strlen(program->reason);
+    if (program->last_line[0] != '\0')
+        snprintf(program->reason + size, sizeof(program->reason) - size, ": %s",
+                 program->last_line);
+}
+
 static enum program_state died(struct program *program)
 {
-    preprocess_program_stop(program);
+    preprocess_program_give_up(program);
     return PROGRAM_DIED;
 }
 
@@ -337,7 +368,7 @@ enum program_state preprocess_program_wait(struct program *program)
 enum program_state preprocess_program_request(struct program *program, uint64_t key)
 {
     if (program->key != 0)
-        preprocess_program_stop(program);
+        stop(program);
     program->hung = false;
     if (program->pid == 0 && !spawn(program))
         return PROGRAM_DIED;

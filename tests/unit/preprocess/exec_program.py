@@ -35,6 +35,10 @@ def daemon(path):
 def misbehave(row):
     if row == b"!die":
         os._exit(3)
+    if row == b"!complain":
+        sys.stderr.write("  File x, line 3\n    what(word)\nKeyError: 'wo\x1brd'\n \n")
+        sys.stderr.flush()
+        os._exit(1)
     if row == b"!kill":
         os.kill(os.getpid(), signal.SIGKILL)
     if row == b"!nonsense":

@@ -121,13 +121,14 @@ static const struct {
     const char *row, *reason;
 } BAD[] = {
     {"!die", "program numbers: it ended with exit code 3"},
+    {"!complain", "program numbers: it ended with exit code 1: KeyError: 'wo?rd'"},
     {"!kill", "program numbers: it was ended by signal 9 (Killed)"},
     {"!nonsense", "program numbers: it did not answer in frames"},
     {"!half", "program numbers: it ended with exit code 4"},
     {"!fork", "program numbers: it ended with exit code 4"},
     {"!fewer", "program numbers: it answered"},
     {"!fail", "program numbers: as it was told?"},
-    {"!memory", "program numbers: it ended with exit code 1"},
+    {"!memory", "program numbers: it ended with exit code 1: MemoryError"},
 };
 
 static void it_costs_the_row_that_it_cannot_bear(void **state)
