@@ -52,11 +52,17 @@ class Crowd:
             self.longest_s = max(self.longest_s, time.monotonic() - began)
             self.answers += 1
 
+    def is_noticed(self):
+        """All that was pushed is part of a trigger."""
+        return sum(e["samples_new"] for e in self.run.of("trigger_fired")) == self.pushed
+
     def push(self):
+        """No faster than the pipeline learns: each of its trainings takes longer than the one before."""
         stream = Stream(10**6, SEED + 1)
         while not self.over.is_set():
             push(self.lab, "".join(json.dumps(stream.record(self.pushed + i)) + "\n" for i in range(PUSHED_EACH)), "fresh")
             self.pushed += PUSHED_EACH
+            self.run.wait_until(self.is_noticed)
 
     def erase(self):
         """The receipts of both, the second one asked for while the first is under way."""
@@ -96,7 +102,7 @@ def main():
     crowd.over.set()
     for thread in threads:
         thread.join(WAIT_S)
-    crowd.run.wait_until(lambda: sum(e["samples_new"] for e in crowd.run.of("trigger_fired")) == crowd.pushed)
+    crowd.run.wait_until(crowd.is_noticed)
     audits = crowd.audits("live")
     peak = crowd.storage_peak()
     print(f"{receipt['samples']} samples erased; {answers} answers meanwhile, the longest after"
