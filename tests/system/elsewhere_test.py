@@ -227,4 +227,5 @@ def main():
         far.lab.remove()
 
 
-main()
+if __name__ == "__main__":
+    main()

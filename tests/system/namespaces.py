@@ -1,6 +1,6 @@
 """Hosts that are network namespaces, joined by a switch that is one, too: nothing of them is seen outside, so that several tests
-may run side by side. The cable to a host can be pulled for one direction, or both, and slowed down; what goes over it can be
-captured. As a program it captures: namespaces.py DEVICE FILE, until it is ended.
+may run side by side. The cable to a host can be pulled for one direction, or both, or for what comes from another host alone, and
+slowed down; what goes over it can be captured. As a program it captures: namespaces.py DEVICE FILE, until it is ended.
 """
 
 import contextlib
@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 SKIPPED = 77
+NOBODY = "02:00:00:00:00:01"  # an address that no host has
 ALL_PROTOCOLS = 3  # ETH_P_ALL, packet(7)
 
 
@@ -103,6 +104,16 @@ class Hosts:
         finally:
             for name in names:
                 subprocess.run(["tc", "-n", self.switch, "qdisc", "del", "dev", f"to-{name}", "root"], check=True)
+
+    @contextlib.contextmanager
+    def lost(self, sender, receiver):
+        """What one host sends to another is lost meanwhile; all else arrives. Nobody is told."""
+        space, entry = self.spaces[sender], (self.addresses[receiver], "dev", "eth0")
+        ip("-n", space, "neigh", "replace", *entry, "lladdr", NOBODY, "nud", "permanent")
+        try:
+            yield
+        finally:
+            ip("-n", space, "neigh", "del", *entry)
 
     def slow_down(self, name, delay_ms, loss_percent):
         """Delays what goes to a host, and loses some of it. False where the system cannot."""
