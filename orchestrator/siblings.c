@@ -50,15 +50,15 @@ static _Noreturn void become(const struct query *query, pid_t parent, const int 
                              char *const argv[], char *const env[])
 {
     sigset_t none;
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(EXIT_FAILURE);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     for (int i = 0; i < 3; i++)
         if (ends[i] >= 0)
             (void)dup2(ends[i], i);
-    if (query->identity == NULL || orchestrator_identity_become(query->identity) == 0)
+    if (query->identity != NULL && orchestrator_identity_become(query->identity) != 0)
+        _exit(EXIT_FAILURE);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* which another identity forgets */
+    if (getppid() == parent)
         (void)execve(argv[0], argv, env);
     _exit(EXIT_FAILURE);
 }
