@@ -138,11 +138,16 @@ static void on_request(void *owner, struct weir_request *request)
 }
 
 static const struct weir_rpc_handler FORWARD[] = {
-    WEIR_ON(selection_open, on_request), WEIR_ON(select, on_request),
-    WEIR_ON(interval_seal, on_request),  WEIR_ON(preview, on_request),
-    WEIR_ON(scores_take, on_request),    WEIR_ON(scores_purge, on_request),
-    WEIR_ON(set_read, on_request),       WEIR_ON(sets_request, on_request),
-    WEIR_ON(owned_examine, on_request),  WEIR_ON(window_seal, on_request),
+    WEIR_ON(selection_open, on_request),
+    WEIR_ON(select, on_request),
+    WEIR_ON(interval_seal, on_request),
+    WEIR_ON(preview, on_request),
+    WEIR_ON(scores_take, on_request),
+    WEIR_ON(scores_purge, on_request),
+    WEIR_ON(set_read, on_request),
+    WEIR_ON(sets_request, on_request),
+    WEIR_ON(owned_examine, on_request),
+    WEIR_ON(window_seal, on_request),
     {MSG_none, NULL},
 };
 
