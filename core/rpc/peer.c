@@ -190,6 +190,8 @@ static void run_due(struct weir_rpc_peer *peer)
     int64_t now = weir_loop_clock_ms(peer->loop);
     if (peer->is_denied)
         fail_calls(peer);
+    if (peer->knock_ms <= now && peer->handshakes != NULL)
+        weir_handshakes_take(peer->handshakes); /* a loop that was busy has not heard all yet */
     if (peer->knock_ms <= now)
         renew(peer);
     struct weir_call *call;
