@@ -213,9 +213,8 @@ static void on_push(void *owner, struct weir_request *request)
 static void on_rows_return(void *owner, struct weir_request *request)
 {
     struct storage *storage = owner;
-    const struct msg_rows_return *asked = request->message;
 
-    storage_rows_return(storage->lent, asked->loan);
+    storage_rows_return(storage->lent, request);
     weir_rpc_reply(request->server, &request->route, MSG_rows_returned, NULL, NULL);
 }
 

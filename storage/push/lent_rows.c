@@ -3,6 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/fault.h"
+#include "core/base/quota.h"
 #include "core/base/rng.h"
 #include "core/wire/sample.h"
 #include "storage/catalog/table_columns.h"
@@ -18,7 +19,9 @@ enum { CHECK_MS = 1000, LENT_BITS = WEIR_BLOCK_BITS + WEIR_ROW_BITS };
 
 struct loan {
     LIST_ENTRY(loan) link;
+    uint64_t key; /* of whoever has lent the rows */
     uint64_t number, first;
+    size_t charge;             /* of the quota */
     struct weir_frames frames; /* with the bytes of the rows */
     struct weir_bytes *rows;
     uint64_t *records;
@@ -36,18 +39,26 @@ struct lent_rows {
     struct store *store;
     const struct use_leases *leases;
     LIST_HEAD(, loan) loans;
+    struct weir_quota quota;
     uint64_t next; /* id of the next row, within its dataset */
     uint64_t timer;
 };
 
 /* ---- loans ---- */
 
-static struct loan *find(const struct lent_rows *lent, uint64_t number)
+static uint64_t key_of_sender(const struct weir_request *request)
 {
+    return weir_quota_key(weir_rpc_sender(request)->name);
+}
+
+static struct loan *find(const struct lent_rows *lent, const struct weir_request *request,
+                         uint64_t number)
+{
+    uint64_t key = key_of_sender(request);
     struct loan *loan;
 
     LIST_FOREACH (loan, &lent->loans, link)
-        if (loan->number == number)
+        if (loan->number == number && loan->key == key)
             return loan;
     return NULL;
 }
@@ -64,9 +75,10 @@ static void free_loan(struct loan *loan)
     free(loan);
 }
 
-static void end(struct loan *loan)
+static void end(struct lent_rows *lent, struct loan *loan)
 {
     LIST_REMOVE(loan, link);
+    weir_quota_give(&lent->quota, loan->key, loan->charge);
     free_loan(loan);
 }
 
@@ -78,7 +90,7 @@ static void on_check(void *owner)
     for (struct loan *loan = LIST_FIRST(&lent->loans); loan != NULL; loan = next) {
         next = LIST_NEXT(loan, link);
         if (loan->until_ms <= weir_now_ms() || weir_fault("storage.lent.late"))
-            end(loan);
+            end(lent, loan);
     }
 }
 
@@ -100,18 +112,9 @@ void storage_lent_rows_free(struct lent_rows *lent)
         return;
     weir_loop_cancel(lent->store->loop, lent->timer);
     while (!LIST_EMPTY(&lent->loans))
-        end(LIST_FIRST(&lent->loans));
+        end(lent, LIST_FIRST(&lent->loans));
+    weir_quota_fini(&lent->quota);
     free(lent);
-}
-
-static size_t bytes_lent(const struct lent_rows *lent)
-{
-    const struct loan *loan;
-    size_t bytes = 0;
-
-    LIST_FOREACH (loan, &lent->loans, link)
-        bytes += weir_frames_bytes(&loan->frames);
-    return bytes;
 }
 
 /* ---- rows ---- */
@@ -274,16 +277,22 @@ static enum weir_status begin(struct lent_rows *lent, const struct dataset *data
                               struct weir_error *err)
 {
     const struct msg_rows_lend *asked = request->message;
+    uint64_t key = key_of_sender(request);
+    size_t charge = weir_frames_bytes(request->frames) + LENT_LOAN_BYTES;
     enum weir_status status;
 
     if (request->frames->count == 0)
         return weir_fail(err, WEIR_NOT_FOUND, "these rows are no longer lent");
-    if (bytes_lent(lent) + weir_frames_bytes(request->frames) > LENT_BYTES_MAX)
-        return weir_fail(err, WEIR_UNAVAILABLE, "others have lent %d MiB of rows",
+    if (!weir_quota_allows(&lent->quota, key, charge, LENT_BYTES_MAX))
+        return weir_fail(err, WEIR_UNAVAILABLE,
+                         "as many rows are lent as there is room for, of %d MiB, beside what one "
+                         "key leaves to others",
                          LENT_BYTES_MAX >> 20);
     struct loan *loan = weir_calloc(1, sizeof(*loan));
 
+    loan->key = key;
     loan->number = asked->loan;
+    loan->charge = charge;
     loan->texts = weir_arena_new();
     weir_frames_move(&loan->frames, request->frames);
     status = read_rows(loan, dataset, err);
@@ -291,6 +300,7 @@ static enum weir_status begin(struct lent_rows *lent, const struct dataset *data
         free_loan(loan);
         return status;
     }
+    weir_quota_take(&lent->quota, key, charge);
     loan->first = take_ids(lent, loan->count);
     LIST_INSERT_HEAD(&lent->loans, loan, link);
     *ret_loan = loan;
@@ -337,7 +347,7 @@ enum weir_status storage_rows_lend(struct lent_rows *lent, struct weir_request *
     describe(dataset, answer);
     if (asked->loan == 0)
         return WEIR_OK;
-    loan = find(lent, asked->loan);
+    loan = find(lent, request, asked->loan);
     if (loan == NULL)
         status = begin(lent, dataset, request, &loan, err);
     if (status != WEIR_OK)
@@ -347,12 +357,13 @@ enum weir_status storage_rows_lend(struct lent_rows *lent, struct weir_request *
     return WEIR_OK;
 }
 
-void storage_rows_return(struct lent_rows *lent, uint64_t number)
+void storage_rows_return(struct lent_rows *lent, const struct weir_request *request)
 {
-    struct loan *loan = find(lent, number);
+    const struct msg_rows_return *asked = request->message;
+    struct loan *loan = find(lent, request, asked->loan);
 
     if (loan != NULL)
-        end(loan);
+        end(lent, loan);
 }
 
 bool storage_rows_are_lent(const struct weir_u64s *ids)

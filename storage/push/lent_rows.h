@@ -9,10 +9,11 @@
 #include "storage/store/store.h"
 
 enum {
-    LENT_BYTES_MAX = 256 << 20, /* of all loans; more are asked again later */
-    LENT_ROWS_MAX = 1 << 20,    /* of one loan */
-    LENT_REASONS_MAX = 100,     /* reported of one loan */
-    LENT_MS = 30000,            /* a loan that is not renewed */
+    LENT_BYTES_MAX = 256 << 20,  /* of all loans; more are asked again later */
+    LENT_LOAN_BYTES = 256 << 10, /* that each counts beside its rows */
+    LENT_ROWS_MAX = 1 << 20,     /* of one loan */
+    LENT_REASONS_MAX = 100,      /* reported of one loan */
+    LENT_MS = 30000,             /* a loan that is not renewed */
 };
 
 struct lent_rows;
@@ -21,10 +22,12 @@ struct lent_rows;
 struct lent_rows *storage_lent_rows_new(struct store *store, const struct use_leases *leases);
 void storage_lent_rows_free(struct lent_rows *lent);
 
+/* A loan is its key's: another one of the same number is another loan. UNAVAILABLE while others, or the key itself,
+ * have lent as much as they can. */
 enum weir_status storage_rows_lend(struct lent_rows *lent, struct weir_request *request,
                                    struct msg_rows_lent *answer,
                                    struct weir_error *err) WEIR_MUST_USE;
-void storage_rows_return(struct lent_rows *lent, uint64_t loan);
+void storage_rows_return(struct lent_rows *lent, const struct weir_request *request);
 
 /* True when the first of `ids` is of a lent row: a request is for samples or for lent rows. */
 bool storage_rows_are_lent(const struct weir_u64s *ids);

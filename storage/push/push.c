@@ -6,6 +6,7 @@
 #include "core/base/hash.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "core/base/quota.h"
 #include "storage/files/copy.h"
 #include "storage/formats/format.h"
 #include "storage/records/key_identify.h"
@@ -18,7 +19,7 @@ enum { NAMES_MAX = 1000 };
 struct pushes {
     const struct scan_tools *tools; /* with the store; to commit what scans have staged before it */
     struct push_queue waiting;
-    size_t waiting_bytes;
+    struct weir_quota quota; /* bytes that wait */
     bool is_scheduled;
     uint64_t lock_timer; /* of a round that waits for the tables; 0: none does */
     struct push_target *targets;
@@ -47,6 +48,12 @@ static struct push_batch *take_first(struct push_queue *queue)
         queue->last = NULL;
     queue->count--;
     return batch;
+}
+
+/* Returns what a batch counts while it waits: its bytes, and those that it takes beside them. */
+static size_t charge_of(const struct weir_frames *frames)
+{
+    return weir_frames_bytes(frames) + sizeof(struct push_batch);
 }
 
 static void free_batch(struct push_batch *batch)
@@ -453,7 +460,7 @@ static void run_group(struct pushes *pushes, struct push_group *group)
     pushes->waiting = (struct push_queue){0};
     while (waiting.first != NULL) {
         struct push_batch *batch = take_first(&waiting);
-        size_t bytes = weir_frames_bytes(&batch->frames);
+        uint64_t key = batch->key, charge = charge_of(&batch->frames);
 
         goes_on = goes_on && !is_full(group);
         if (!goes_on || batch->dataset != group->dataset->number) {
@@ -462,7 +469,7 @@ static void run_group(struct pushes *pushes, struct push_group *group)
         }
         goes_on = handle(group, batch);
         if (goes_on)
-            pushes->waiting_bytes -= bytes;
+            weir_quota_give(&pushes->quota, key, charge);
         else
             append(&pushes->waiting, batch);
     }
@@ -491,7 +498,7 @@ static void run_round(struct pushes *pushes)
     if (status == WEIR_OK && group.dataset == NULL)
         status = weir_fail(&err, WEIR_UNAVAILABLE, "the dataset has just been removed");
     if (status != WEIR_OK) { /* whoever asks again is told which */
-        pushes->waiting_bytes = 0;
+        weir_quota_fini(&pushes->quota);
         refuse_all(&pushes->waiting, &err);
         return;
     }
@@ -570,9 +577,10 @@ static enum weir_status check_payload(const struct pushes *pushes, struct weir_r
     if (size > PUSH_BYTES_MAX)
         return weir_fail(err, WEIR_LIMIT, "push: found a batch of %zu bytes, expected at most %d",
                          size, PUSH_BYTES_MAX);
-    if (pushes->waiting_bytes + size > PUSH_WAITING_BYTES_MAX)
+    if (!weir_quota_allows(&pushes->quota, weir_quota_key(weir_rpc_sender(request)->name),
+                           charge_of(request->frames), PUSH_WAITING_BYTES_MAX))
         return weir_fail(err, WEIR_UNAVAILABLE, "%zu bytes of pushed samples wait for the disk",
-                         pushes->waiting_bytes);
+                         pushes->quota.keys.size);
     return WEIR_OK;
 }
 
@@ -583,6 +591,7 @@ static struct push_batch *new_batch(struct weir_request *request, const struct d
 
     batch->server = request->server;
     batch->route = request->route;
+    batch->key = weir_quota_key(weir_rpc_sender(request)->name);
     batch->dataset = dataset->number;
     memcpy(batch->client, asked->client, strlen(asked->client));
     weir_frames_move(&batch->frames, request->frames);
@@ -624,8 +633,10 @@ void storage_push(struct pushes *pushes, struct weir_request *request)
     } else if (status == WEIR_OK) {
         status = check_payload(pushes, request, &err);
         if (status == WEIR_OK) {
-            pushes->waiting_bytes += weir_frames_bytes(request->frames);
-            append(&pushes->waiting, new_batch(request, dataset));
+            struct push_batch *batch = new_batch(request, dataset);
+
+            weir_quota_take(&pushes->quota, batch->key, charge_of(&batch->frames));
+            append(&pushes->waiting, batch);
             schedule(pushes);
         }
     }
@@ -650,6 +661,7 @@ void storage_pushes_free(struct pushes *pushes)
     weir_loop_cancel(pushes->tools->store->loop, pushes->lock_timer);
     while (pushes->waiting.first != NULL)
         free_batch(take_first(&pushes->waiting));
+    weir_quota_fini(&pushes->quota);
     for (size_t i = 0; i < pushes->target_count; i++) {
         storage_segment_close(&pushes->targets[i].segment);
         weir_buf_fini(&pushes->targets[i].head);

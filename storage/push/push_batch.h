@@ -21,6 +21,7 @@ struct push_batch {
     struct push_batch *next; /* of those that wait, or of its group */
     struct weir_rpc_server *server;
     struct weir_route route;
+    uint64_t key; /* of its sender */
     uint32_t dataset;
     char client[PUSH_CLIENT_MAX + 1];
     struct weir_frames frames;

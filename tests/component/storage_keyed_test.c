@@ -1,17 +1,18 @@
 /* Storage as those see it who come with keys: what one of them takes is not taken from the others. */
 #include "core/base/clock.h"
+#include "core/db/table_lock.h"
 #include "tests/component/storage_inside.h"
 #include "tests/support/keyed.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROSA, MALLORY, CREW, PEOPLE };
+enum { ROSA, MALLORY, CREW, ANNA, EVE, PEOPLE };
 
 static const struct keyed_person WHO[PEOPLE] = {
-    [ROSA] = {"rosa", WEIR_ROLE_TRAINER, ""},
-    [MALLORY] = {"mallory", WEIR_ROLE_TRAINER, ""},
-    [CREW] = {"crew", WEIR_ROLE_WORKER, ""},
+    [ROSA] = {"rosa", WEIR_ROLE_TRAINER, ""}, [MALLORY] = {"mallory", WEIR_ROLE_TRAINER, ""},
+    [CREW] = {"crew", WEIR_ROLE_WORKER, ""},  [ANNA] = {"anna", WEIR_ROLE_SUBMITTER, ""},
+    [EVE] = {"eve", WEIR_ROLE_SUBMITTER, ""},
 };
 
 struct fixture {
@@ -95,6 +96,152 @@ static void whoever_knows_a_session_neither_renews_nor_ends_it(void **state)
     assert_true(storage_leases_force(leases, 1, weir_now_ms()).in_force);
 }
 
+/* ---- rows that are lent ---- */
+
+static const char LINES[] = "  - name: lines\n"
+                            "    source: {path: %s, format: jsonl}\n"
+                            "    time: {from: field, field: ts}\n";
+
+static const char ROW[] = "{\"ts\":1}\n";
+
+static enum weir_status lend(struct fixture *fixture, size_t who, uint64_t loan, bool has_rows)
+{
+    const struct msg_rows_lend asked = {.dataset = "lines", .loan = loan};
+    struct weir_frames frames = {.count = 0};
+
+    if (has_rows)
+        weir_frames_copy(&frames, ROW, strlen(ROW));
+    return keyed_ask_framed(&fixture->keyed, who, MSG_rows_lend, &asked, &frames);
+}
+
+static void a_loan_is_renewed_and_ended_by_the_key_that_began_it(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct msg_rows_return back = {.loan = 5};
+
+    (void)storage_inside_declare(&fixture->inside, LINES);
+    assert_int_equal(lend(fixture, ANNA, 5, true), WEIR_OK);
+    assert_int_equal(lend(fixture, EVE, 5, false), WEIR_NOT_FOUND);
+    assert_int_equal(keyed_ask(&fixture->keyed, EVE, MSG_rows_return, &back), WEIR_OK);
+    assert_int_equal(lend(fixture, ANNA, 5, false), WEIR_OK);
+    assert_int_equal(lend(fixture, EVE, 5, true), WEIR_OK); /* another one */
+    assert_int_equal(keyed_ask(&fixture->keyed, ANNA, MSG_rows_return, &back), WEIR_OK);
+    assert_int_equal(lend(fixture, ANNA, 5, false), WEIR_NOT_FOUND);
+    assert_int_equal(lend(fixture, EVE, 5, false), WEIR_OK);
+}
+
+/* The smallest there are: it is their number that counts. */
+static void one_key_lends_no_more_than_it_leaves_to_others(void **state)
+{
+    struct fixture *fixture = *state;
+    const struct msg_rows_lend one_more = {.dataset = "lines", .loan = UINT64_MAX};
+    uint64_t most = LENT_BYTES_MAX / 2 / (LENT_LOAN_BYTES + strlen(ROW));
+    struct weir_frames frames = {.count = 0};
+
+    (void)storage_inside_declare(&fixture->inside, LINES);
+    for (uint64_t loan = 1; loan <= most; loan++)
+        assert_int_equal(lend(fixture, EVE, loan, true), WEIR_OK);
+    weir_frames_copy(&frames, ROW, strlen(ROW));
+    const struct weir_framed_call refused = {.type = MSG_rows_lend,
+                                             .message = &one_more,
+                                             .frames = &frames,
+                                             .deadline_ms = 1,
+                                             .done = keyed_on_reply,
+                                             .owner = &fixture->keyed};
+
+    fixture->keyed.done = false;
+    weir_rpc_call_framed(fixture->keyed.peers[EVE], &refused);
+    test_loop_until(fixture->inside.loop, &fixture->keyed.done);
+    assert_int_not_equal(fixture->keyed.status,
+                         WEIR_OK); /* UNAVAILABLE, which is asked again until it is late */
+    assert_int_equal(lend(fixture, EVE, UINT64_MAX, false), WEIR_NOT_FOUND);
+    assert_int_equal(lend(fixture, ANNA, 1, true), WEIR_OK);
+}
+
+/* ---- pushed batches that wait for the disk ---- */
+
+enum { HALF = PUSH_WAITING_BYTES_MAX / 4 }; /* of what one key may have wait, and a little */
+
+struct pushed {
+    bool done;
+    uint64_t batch; /* of the answer */
+};
+
+static void on_pushed(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct pushed *pushed = owner;
+
+    (void)err;
+    pushed->done = true;
+    pushed->batch = reply != NULL ? ((const struct msg_pushed *)reply->message)->batch : UINT64_MAX;
+}
+
+/* `batch` 0 asks how far the client is. */
+static void begin_push(struct fixture *fixture, size_t who, const char *client, uint64_t batch,
+                       int64_t deadline_ms, struct pushed *pushed)
+{
+    const struct msg_push asked = {.dataset = "clicks", .client = client, .batch = batch};
+    struct weir_frames frames = {.count = 0};
+    WEIR_AUTO_FREE uint8_t *bytes = weir_calloc(HALF, 1);
+    const struct weir_framed_call call = {.type = MSG_push,
+                                          .message = &asked,
+                                          .frames = &frames,
+                                          .deadline_ms = deadline_ms,
+                                          .done = on_pushed,
+                                          .owner = pushed};
+
+    memset(bytes, '\n', HALF);
+    memcpy(bytes, ROW, strlen(ROW));
+    if (batch > 0)
+        weir_frames_copy(&frames, bytes, HALF);
+    *pushed = (struct pushed){.done = false};
+    weir_rpc_call_framed(fixture->keyed.peers[who], &call);
+}
+
+static void push(struct fixture *fixture, size_t who, const char *client, uint64_t batch,
+                 int64_t deadline_ms, struct pushed *pushed)
+{
+    begin_push(fixture, who, client, batch, deadline_ms, pushed);
+    test_loop_until(fixture->inside.loop, &pushed->done);
+}
+
+static void one_key_has_no_more_wait_for_the_disk_than_it_leaves_to_others(void **state)
+{
+    static const char CLICKS[] = "datasets:\n"
+                                 "  - name: clicks\n"
+                                 "    source: {push: true, format: jsonl}\n"
+                                 "    time: {from: field, field: ts}\n";
+    const struct msg_dataset_declare declare = {.file = "p.yaml", .config = weir_bytes_of(CLICKS)};
+    struct fixture *fixture = *state;
+    struct storage_inside *inside = &fixture->inside;
+    struct msg_dataset_declared declared;
+    struct pushed first, second, third;
+    struct weir_db *rewrite = NULL;
+    struct weir_error err;
+
+    assert_int_equal(storage_declare(inside->storage, &declare, inside->arena, &declared, &err),
+                     WEIR_OK);
+    assert_int_equal(weir_db_open(inside->postgres.conninfo, "storage", NULL, 0, &rewrite, &err),
+                     WEIR_OK);
+    assert_int_equal(weir_db_exec(rewrite, WEIR_DB_TABLES_LOCK, &err), WEIR_OK);
+    begin_push(fixture, EVE, "e-1", 1, KEYED_MS, &first);
+    push(fixture, EVE, "e-2", 1, 1, &second); /* too late, and it has come all the same */
+    begin_push(fixture, ANNA, "a-1", 1, KEYED_MS, &third);
+    (void)lend(fixture, EVE, 0, false);
+    (void)lend(fixture, ANNA, 0, false);
+    assert_false(first.done || third.done);
+    assert_int_equal(weir_db_exec(rewrite, WEIR_DB_TABLES_UNLOCK, &err), WEIR_OK);
+    test_loop_until(inside->loop, &first.done);
+    test_loop_until(inside->loop, &third.done);
+    assert_int_equal(first.batch, 1);
+    assert_int_equal(third.batch, 1);
+    push(fixture, EVE, "e-2", 0, KEYED_MS, &second);
+    assert_int_equal(second.batch, 0); /* it was not taken */
+    push(fixture, EVE, "e-2", 1, KEYED_MS, &second);
+    assert_int_equal(second.batch, 1);
+    weir_db_close(rewrite);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -102,6 +249,11 @@ int main(void)
                                         end),
         cmocka_unit_test_setup_teardown(whoever_knows_a_session_neither_renews_nor_ends_it, begin,
                                         end),
+        cmocka_unit_test_setup_teardown(a_loan_is_renewed_and_ended_by_the_key_that_began_it, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(one_key_lends_no_more_than_it_leaves_to_others, begin, end),
+        cmocka_unit_test_setup_teardown(
+            one_key_has_no_more_wait_for_the_disk_than_it_leaves_to_others, begin, end),
     };
     return cmocka_run_group_tests_name("storage: keys", tests, NULL, NULL);
 }
