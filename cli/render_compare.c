@@ -85,6 +85,18 @@ static void put_span(struct weir_buf *out, const json_t *from, const json_t *unt
     }
 }
 
+/* Windows of a time that not every policy has. */
+static void show_left_out(const json_t *judging, const char *what, struct cli_page *page)
+{
+    long long left_out = cli_number(judging, "left_out");
+    if (left_out > 0)
+        cli_line(
+            page,
+            "%s by the %lld intervals that every policy has; up to %lld more are left out: %s has "
+            "the fewest",
+            what, (long long)cli_number(judging, "windows"), left_out, cli_text(judging, "fewest"));
+}
+
 static void show_judge(const json_t *answer, struct cli_page *page)
 {
     const json_t *judge = json_object_get(answer, "judge"), *chosen = chosen_policy(answer);
@@ -96,6 +108,8 @@ static void show_judge(const json_t *answer, struct cli_page *page)
     cli_line(page, "quality: mean %s of %s%s, with 95 %% intervals over the seeds; %s is better",
              cli_text(judge, "metric"), cli_text(judge, "evaluation"), weir_buf_text(&judged),
              cli_text(judge, "better"));
+    show_left_out(json_object_get(judge, "judged_on"), "judged", page);
+    show_left_out(json_object_get(judge, "chosen_on"), "chosen", page);
     if (chosen == NULL)
         return;
     WEIR_AUTO_BUF earlier = {0};

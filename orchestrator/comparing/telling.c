@@ -109,6 +109,14 @@ struct making {
     int64_t made, shared; /* samples: those of batches that were made, and of those found made */
 };
 
+/* Windows of a time, by which policies are judged, or one is chosen: those that all cells share. */
+struct judging {
+    struct window_span within;
+    struct window_span *spans; /* owned */
+    size_t count, left_out;    /* left out: at most so many that a cell has besides */
+    const char *fewest;        /* policy that has the fewest; NULL: nothing is left out */
+};
+
 /* A comparison that is being told. */
 struct telling {
     const struct comparisons *comparisons;
@@ -118,6 +126,9 @@ struct telling {
     size_t *row_of; /* each cell's; as many as there are: it has none */
     /* of each policy; of those with the same operators together, at the first of them */
     struct making *makings;
+    json_t **lists;               /* of each cell, the texts of its windows */
+    struct cell_windows *windows; /* of each cell */
+    struct judging judged_on, chosen_on;
     json_t *cells;
     struct verdict_cell *judged; /* of the cells that are done */
     size_t judged_count;
@@ -182,6 +193,50 @@ static struct measured_window *windows_of(const struct telling *telling, const j
     return windows;
 }
 
+static void read_windows(struct telling *telling)
+{
+    size_t count = orchestrator_grid_cell_count(telling->comparison->grid);
+    for (size_t i = 0; i < count; i++) {
+        size_t row = telling->row_of[i];
+        if (telling->comparison->cells[i].state != CELL_DONE ||
+            row == weir_rows_count(telling->rows))
+            continue;
+        telling->lists[i] = json_loads(weir_rows_text(telling->rows, row, "windows"), 0, NULL);
+        telling->windows[i].at = windows_of(telling, telling->lists[i], &telling->windows[i].count);
+    }
+}
+
+static void forget_windows(const struct telling *telling)
+{
+    size_t count = orchestrator_grid_cell_count(telling->comparison->grid);
+    for (size_t i = 0; i < count; i++) {
+        json_decref(telling->lists[i]);
+        free(telling->windows[i].at);
+    }
+    free(telling->judged_on.spans);
+    free(telling->chosen_on.spans);
+}
+
+static void share_windows(const struct telling *telling, struct judging *judging)
+{
+    const struct comparison_grid *grid = telling->comparison->grid;
+    size_t count = orchestrator_grid_cell_count(grid), most = 0, fewest = SIZE_MAX;
+    for (size_t i = 0; i < count; i++) {
+        size_t own = orchestrator_windows_within(&telling->windows[i], &judging->within);
+        most = own > most ? own : most;
+        if (own > 0 && own < fewest) {
+            fewest = own;
+            judging->fewest = orchestrator_grid_policy_of(grid, i)->name;
+        }
+    }
+    judging->spans = weir_calloc(most + 1, sizeof(*judging->spans));
+    judging->count =
+        orchestrator_windows_shared(telling->windows, count, &judging->within, judging->spans);
+    judging->left_out = most - judging->count;
+    if (judging->left_out == 0)
+        judging->fewest = NULL;
+}
+
 /* Those from the `first` on. */
 static json_t *windows_json(const struct measured_window *windows, size_t first, size_t count)
 {
@@ -210,14 +265,15 @@ static json_t *time_or_null(int64_t time_us)
                                                         : orchestrator_json_time(time_us);
 }
 
-static void tell_quality(const struct telling *telling, const struct measured_window *windows,
-                         size_t count, struct verdict_cell *verdict, json_t *cell)
+static void tell_quality(const struct telling *telling, const struct cell_windows *windows,
+                         struct verdict_cell *verdict, json_t *cell)
 {
     const struct grid_judge *judge = &telling->comparison->grid->judge;
+    const struct judging *judged = &telling->judged_on, *chosen = &telling->chosen_on;
     verdict->is_judged =
-        orchestrator_windows_mean(windows, count, judge->from, judge->until, &verdict->judged);
-    verdict->is_chosen_by = orchestrator_windows_mean(windows, count, judge->choose_from,
-                                                      judge->choose_until, &verdict->chosen_by);
+        orchestrator_windows_mean(windows, judged->spans, judged->count, &verdict->judged);
+    verdict->is_chosen_by =
+        orchestrator_windows_mean(windows, chosen->spans, chosen->count, &verdict->chosen_by);
     json_object_set_new(
         cell, "quality",
         JSON_FIELDS(
@@ -226,8 +282,8 @@ static void tell_quality(const struct telling *telling, const struct measured_wi
             JSON_NEW("value", real_or_null(verdict->is_judged, verdict->judged)),
             JSON_NEW("chosen_by", real_or_null(verdict->is_chosen_by, verdict->chosen_by))));
     size_t most = WINDOWS_TOLD_MAX / orchestrator_grid_cell_count(telling->comparison->grid);
-    size_t left_out = count > most ? count - most : 0;
-    json_object_set_new(cell, "windows", windows_json(windows, left_out, count));
+    size_t left_out = windows->count > most ? windows->count - most : 0;
+    json_object_set_new(cell, "windows", windows_json(windows->at, left_out, windows->count));
     json_object_set_new(cell, "windows_left_out", json_integer((json_int_t)left_out));
 }
 
@@ -293,15 +349,12 @@ static void tell_cost(const struct telling *telling, size_t row, size_t index,
 static void tell_result(struct telling *telling, size_t row, size_t index, json_t *cell)
 {
     const struct weir_rows *rows = telling->rows;
-    json_t *list = json_loads(weir_rows_text(rows, row, "windows"), 0, NULL);
-    size_t count = 0;
     const struct comparison_grid *grid = telling->comparison->grid;
     struct verdict_cell *verdict = &telling->judged[telling->judged_count++];
-    WEIR_AUTO_FREE struct measured_window *windows = windows_of(telling, list, &count);
     *verdict = (struct verdict_cell){
         .policy = (size_t)(orchestrator_grid_policy_of(grid, index) - grid->policies),
         .seed = orchestrator_grid_seed_of(grid, index)};
-    tell_quality(telling, windows, count, verdict, cell);
+    tell_quality(telling, &telling->windows[index], verdict, cell);
     tell_cost(telling, row, index, verdict, cell);
     json_t *facts =
         JSON_FIELDS(JSON_NUMBER("triggers", weir_rows_i64(rows, row, "triggers")),
@@ -314,7 +367,6 @@ static void tell_result(struct telling *telling, size_t row, size_t index, json_
                     JSON_TEXT("model_digest", weir_rows_text(rows, row, "model_digest")));
     json_object_update(cell, facts);
     json_decref(facts);
-    json_decref(list);
 }
 
 static const char *error_of(const struct telling *telling, const struct comparing_cell *cell)
@@ -441,22 +493,34 @@ static void tell_policies(struct telling *telling, json_t *json)
                                                     : json_null());
 }
 
-static json_t *judge_json(const struct grid_judge *judge)
+/* Windows of the time that count, and that do not because a policy lacks them. */
+static json_t *judging_json(const struct judging *judging)
 {
+    return JSON_FIELDS(
+        JSON_NUMBER("windows", judging->count), JSON_NUMBER("left_out", judging->left_out),
+        JSON_NEW("fewest", judging->fewest != NULL ? json_string(judging->fewest) : json_null()));
+}
+
+static json_t *judge_json(const struct telling *telling)
+{
+    const struct grid_judge *judge = &telling->comparison->grid->judge;
     return JSON_FIELDS(
         JSON_TEXT("evaluation", judge->evaluation), JSON_TEXT("metric", judge->metric),
         JSON_TEXT("better", judge->higher_is_better ? "higher" : "lower"),
         JSON_NEW("from", time_or_null(judge->from)), JSON_NEW("until", time_or_null(judge->until)),
         JSON_NEW("choose_from", time_or_null(judge->choose_from)),
-        JSON_NEW("choose_until", time_or_null(judge->choose_until)));
+        JSON_NEW("choose_until", time_or_null(judge->choose_until)),
+        JSON_NEW("judged_on", judging_json(&telling->judged_on)),
+        JSON_NEW("chosen_on", judging_json(&telling->chosen_on)));
 }
 
-static void tell_grid(const struct comparison_grid *grid, json_t *json)
+static void tell_grid(const struct telling *telling, json_t *json)
 {
+    const struct comparison_grid *grid = telling->comparison->grid;
     WEIR_AUTO_BUF axes = {0};
     weir_yaml_print_json(grid->axes, &axes);
     json_object_set_new(json, "grid", orchestrator_json_of(weir_buf_text(&axes)));
-    json_object_set_new(json, "judge", judge_json(&grid->judge));
+    json_object_set_new(json, "judge", judge_json(telling));
 }
 
 enum weir_status orchestrator_comparison_tell(const struct comparisons *comparisons,
@@ -473,6 +537,8 @@ enum weir_status orchestrator_comparison_tell(const struct comparisons *comparis
     WEIR_AUTO_FREE struct verdict_cell *judged = weir_calloc(count, sizeof(*judged));
     WEIR_AUTO_FREE size_t *row_of = weir_calloc(count, sizeof(*row_of));
     WEIR_AUTO_FREE struct making *makings = weir_calloc(grid->policy_count, sizeof(*makings));
+    WEIR_AUTO_FREE json_t **lists = weir_calloc(count, sizeof(*lists));
+    WEIR_AUTO_FREE struct cell_windows *windows = weir_calloc(count, sizeof(*windows));
     for (size_t i = 0; i < count; i++)
         row_of[i] = find_row(rows, comparison->cells[i].name);
     struct telling telling = {
@@ -482,11 +548,18 @@ enum weir_status orchestrator_comparison_tell(const struct comparisons *comparis
         .rows = rows,
         .row_of = row_of,
         .makings = makings,
+        .lists = lists,
+        .windows = windows,
+        .judged_on = {.within = {grid->judge.from, grid->judge.until}},
+        .chosen_on = {.within = {grid->judge.choose_from, grid->judge.choose_until}},
         .cells = json_array(),
         .judged = judged,
     };
     json_t *json = orchestrator_comparison_brief(comparisons, comparison);
-    tell_grid(grid, json);
+    read_windows(&telling);
+    share_windows(&telling, &telling.judged_on);
+    share_windows(&telling, &telling.chosen_on);
+    tell_grid(&telling, json);
     sum_makings(&telling);
     for (size_t i = 0; i < count; i++)
         tell_cell(&telling, i);
@@ -494,6 +567,7 @@ enum weir_status orchestrator_comparison_tell(const struct comparisons *comparis
     json_object_set_new(json, "currency", json_string(telling.prices->currency));
     json_object_set_new(json, "priced", json_boolean(is_priced(telling.prices)));
     json_object_set_new(json, "cells", telling.cells);
+    forget_windows(&telling);
     *ret_json = json;
     return WEIR_OK;
 }

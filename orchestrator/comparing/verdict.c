@@ -29,19 +29,94 @@ size_t orchestrator_windows_in_use(struct measured_window *windows, size_t count
     return kept;
 }
 
-bool orchestrator_windows_mean(const struct measured_window *windows, size_t count, int64_t from,
-                               int64_t until, double *ret_mean)
+static bool is_within(const struct measured_window *window, const struct window_span *within)
+{
+    return window->is_defined && window->from >= within->from && window->until <= within->until;
+}
+
+size_t orchestrator_windows_within(const struct cell_windows *windows,
+                                   const struct window_span *within)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < windows->count; i++)
+        count += is_within(&windows->at[i], within);
+    return count;
+}
+
+static bool is_before(const struct measured_window *window, const struct window_span *span)
+{
+    return window->from != span->from ? window->from < span->from : window->until < span->until;
+}
+
+/* Returns the first of the windows from `at` on that is not before the span. */
+static size_t reach(const struct cell_windows *windows, size_t at, const struct window_span *span)
+{
+    while (at < windows->count && is_before(&windows->at[at], span))
+        at++;
+    return at;
+}
+
+/* Returns the window of the span, at `at` or nowhere; NULL: there is none that is defined. */
+static const struct measured_window *find_window(const struct cell_windows *windows, size_t at,
+                                                 const struct window_span *span)
+{
+    const struct measured_window *window = at < windows->count ? &windows->at[at] : NULL;
+    bool is_it = window != NULL && window->is_defined && window->from == span->from &&
+                 window->until == span->until;
+    return is_it ? window : NULL;
+}
+
+static size_t list_spans(const struct cell_windows *windows, const struct window_span *within,
+                         struct window_span *ret_spans)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < windows->count; i++)
+        if (is_within(&windows->at[i], within))
+            ret_spans[count++] = (struct window_span){windows->at[i].from, windows->at[i].until};
+    return count;
+}
+
+/* Returns how many of the spans are left. */
+static size_t keep_those_of(const struct cell_windows *windows, struct window_span *spans,
+                            size_t count)
+{
+    size_t kept = 0, at = 0;
+    for (size_t i = 0; i < count; i++) {
+        at = reach(windows, at, &spans[i]);
+        if (find_window(windows, at, &spans[i]) != NULL)
+            spans[kept++] = spans[i];
+    }
+    return kept;
+}
+
+size_t orchestrator_windows_shared(const struct cell_windows *cells, size_t count,
+                                   const struct window_span *within, struct window_span *ret_spans)
+{
+    size_t shared = 0;
+    bool is_first = true;
+    for (size_t i = 0; i < count; i++) {
+        if (orchestrator_windows_within(&cells[i], within) == 0)
+            continue;
+        shared = is_first ? list_spans(&cells[i], within, ret_spans)
+                          : keep_those_of(&cells[i], ret_spans, shared);
+        is_first = false;
+    }
+    return shared;
+}
+
+bool orchestrator_windows_mean(const struct cell_windows *windows, const struct window_span *spans,
+                               size_t span_count, double *ret_mean)
 {
     double sum = 0;
-    size_t defined = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (!windows[i].is_defined || windows[i].from < from || windows[i].until > until)
-            continue;
-        sum += windows[i].value;
-        defined++;
+    size_t found = 0, at = 0;
+    for (size_t i = 0; i < span_count; i++) {
+        at = reach(windows, at, &spans[i]);
+        const struct measured_window *window = find_window(windows, at, &spans[i]);
+        sum += window != NULL ? window->value : 0;
+        found += window != NULL;
     }
-    *ret_mean = defined > 0 ? sum / (double)defined : 0;
-    return defined > 0;
+    *ret_mean = found > 0 ? sum / (double)found : 0;
+    return found > 0;
 }
 
 /* ---- policies ---- */

@@ -26,9 +26,27 @@ struct measured_window {
  * kept. */
 size_t orchestrator_windows_in_use(struct measured_window *windows, size_t count);
 
-/* The mean over the windows within [from, until), each weighing the same; false: there is none that is defined. */
-bool orchestrator_windows_mean(const struct measured_window *windows, size_t count, int64_t from,
-                               int64_t until, double *ret_mean);
+struct window_span {
+    int64_t from, until;
+};
+
+/* Windows of a cell by one evaluation and metric, ascending, none twice. */
+struct cell_windows {
+    struct measured_window *at;
+    size_t count;
+};
+
+/* Returns how many of the windows lie within `within` and are defined. */
+size_t orchestrator_windows_within(const struct cell_windows *windows,
+                                   const struct window_span *within);
+/* Fills `ret_spans` with those that all cells have which have any within `within`: policies are compared on the same
+ * windows. Room for as many as the cell with the most has. Returns how many there are. */
+size_t orchestrator_windows_shared(const struct cell_windows *cells, size_t count,
+                                   const struct window_span *within, struct window_span *ret_spans);
+/* The mean over the windows that are among `spans`, which ascend, each weighing the same; false: there is none that is
+ * defined. */
+bool orchestrator_windows_mean(const struct cell_windows *windows, const struct window_span *spans,
+                               size_t span_count, double *ret_mean);
 
 /* A cell that is done. */
 struct verdict_cell {

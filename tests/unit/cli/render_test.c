@@ -347,6 +347,22 @@ static void a_model_costs_money_only_where_there_are_prices(void **state)
     }
 }
 
+static void a_comparison_says_which_intervals_do_not_count(void **state)
+{
+    WEIR_AUTO_BUF out = {0};
+    (void)state;
+    render(cli_render_comparison,
+           "{\"comparison\":\"grid\",\"state\":\"done\",\"policies\":[],\"cells\":[],\"judge\":{"
+           "\"evaluation\":\"next\",\"metric\":\"accuracy\",\"better\":\"higher\","
+           "\"judged_on\":{\"windows\":12,\"left_out\":0,\"fewest\":null},"
+           "\"chosen_on\":{\"windows\":9,\"left_out\":3,\"fewest\":\"yearly\"}}}",
+           &out);
+    assert_non_null(strstr(weir_buf_text(&out),
+                           "chosen by the 9 intervals that every policy has; up to 3 more are left "
+                           "out: yearly has the fewest\n"));
+    assert_null(strstr(weir_buf_text(&out), "judged by"));
+}
+
 static void no_page_relies_on_what_an_answer_holds(void **state)
 {
     static const char *const ANSWERS[] = {
@@ -445,6 +461,7 @@ int main(void)
         cmocka_unit_test(predictions_are_one_line_a_sample),
         cmocka_unit_test(predictions_name_classes),
         cmocka_unit_test(lineage_answers_both_questions),
+        cmocka_unit_test(a_comparison_says_which_intervals_do_not_count),
         cmocka_unit_test(no_page_relies_on_what_an_answer_holds),
         cmocka_unit_test(what_is_overdue_has_its_own_exit_code),
         cmocka_unit_test(a_receipt_says_records_and_files_apart_and_where_they_were),

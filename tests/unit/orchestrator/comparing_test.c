@@ -200,14 +200,49 @@ static void a_window_counts_with_the_newest_model_that_knew_nothing_of_it(void *
         WINDOW(10, 20, 1, 5, 0.1),  WINDOW(10, 20, 2, 15, 0.9), WINDOW(20, 30, 1, 5, 0.2),
         WINDOW(20, 30, 2, 15, 0.3), WINDOW(20, 30, 3, 25, 0.9), WINDOW(30, 40, 3, 30, 0.9),
     };
-    double mean = 0;
     assert_int_equal(orchestrator_windows_in_use(windows, 6), 2);
     assert_true(windows[0].value == 0.1 && windows[1].value == 0.3);
-    assert_true(orchestrator_windows_mean(windows, 2, 10, 30, &mean));
-    assert_true(fabs(mean - 0.2) < 1e-15);
-    assert_true(orchestrator_windows_mean(windows, 2, 20, INT64_MAX, &mean));
-    assert_true(mean == 0.3);
-    assert_false(orchestrator_windows_mean(windows, 2, 15, 25, &mean));
+}
+
+static double mean_of(const struct cell_windows *windows, const struct window_span *spans,
+                      size_t count)
+{
+    double mean = 0;
+    assert_true(orchestrator_windows_mean(windows, spans, count, &mean));
+    return mean;
+}
+
+/* The second policy begins late, and would win by the windows that it lacks. */
+static void policies_are_compared_on_the_windows_that_all_have(void **unused)
+{
+    (void)unused;
+    struct measured_window early[] = {
+        WINDOW(10, 20, 1, 5, 0.1),
+        WINDOW(20, 30, 1, 5, 0.8),
+        WINDOW(30, 40, 2, 25, 0.9),
+        WINDOW(40, 50, 2, 25, 0.7),
+    };
+    struct measured_window late[] = {
+        WINDOW(20, 30, 1, 15, 0.7),
+        WINDOW(25, 35, 1, 15, 0.7),
+        WINDOW(30, 40, 1, 15, 0.6),
+        {.from = 40, .until = 50, .is_defined = false},
+    };
+    const struct cell_windows cells[] = {{early, 4}, {NULL, 0}, {late, 4}};
+    const struct window_span within = {10, 50}, first = {10, 20}, nothing = {15, 25};
+    struct window_span spans[4];
+    size_t count = orchestrator_windows_shared(cells, 3, &within, spans);
+    double mean = 0;
+    assert_int_equal(count, 2);
+    assert_true(spans[0].from == 20 && spans[0].until == 30 && spans[1].from == 30);
+    assert_true(fabs(mean_of(&cells[0], spans, count) - 0.85) < 1e-15);
+    assert_true(fabs(mean_of(&cells[2], spans, count) - 0.65) < 1e-15);
+    assert_false(orchestrator_windows_mean(&cells[1], spans, count, &mean));
+    assert_int_equal(orchestrator_windows_within(&cells[0], &within), 4);
+    assert_int_equal(orchestrator_windows_within(&cells[2], &within), 3);
+    assert_int_equal(orchestrator_windows_shared(cells, 3, &first, spans),
+                     1); /* only one has any */
+    assert_int_equal(orchestrator_windows_shared(cells, 3, &nothing, spans), 0);
 }
 
 /* ---- verdicts ---- */
@@ -302,6 +337,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(as_many_cells_begin_as_may_run_at_once),
         cmocka_unit_test(states_have_the_names_that_rows_have),
         cmocka_unit_test(a_window_counts_with_the_newest_model_that_knew_nothing_of_it),
+        cmocka_unit_test(policies_are_compared_on_the_windows_that_all_have),
         cmocka_unit_test(policies_are_compared_seed_by_seed),
         cmocka_unit_test(where_less_is_better_the_least_is_chosen_and_the_cheaper_of_equals),
         cmocka_unit_test(the_quantiles_of_student_are_those_of_the_table),
