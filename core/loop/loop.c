@@ -56,6 +56,7 @@ struct weir_loop {
     weir_loop_clock_fn *clock_fn;
     void *clock_owner;
     int64_t now_ms;
+    int64_t before_ms; /* `now_ms` of the round before */
     bool stopping;
 };
 
@@ -66,6 +67,7 @@ struct weir_loop *weir_loop_new(void)
     weir_require(loop->zmq != NULL);
     zmq_ctx_set(loop->zmq, ZMQ_MAX_SOCKETS, WEIR_LOOP_SOCKETS_MAX);
     loop->now_ms = weir_now_ms();
+    loop->before_ms = loop->now_ms;
     return loop;
 }
 
@@ -109,11 +111,17 @@ int64_t weir_loop_now_ms(const struct weir_loop *loop)
     return loop->now_ms;
 }
 
+int64_t weir_loop_before_ms(const struct weir_loop *loop)
+{
+    return loop->before_ms;
+}
+
 void weir_loop_use_clock(struct weir_loop *loop, weir_loop_clock_fn *fn, void *owner)
 {
     loop->clock_fn = fn;
     loop->clock_owner = owner;
     loop->now_ms = weir_loop_clock_ms(loop);
+    loop->before_ms = loop->now_ms;
 }
 
 /* ---- sources ---- */
@@ -372,6 +380,7 @@ void weir_loop_step(struct weir_loop *loop, int64_t wait_ms)
         return;
     }
     weir_require(ready >= 0 || errno == EINTR);
+    loop->before_ms = loop->now_ms;
     loop->now_ms = weir_loop_clock_ms(loop);
     sources->is_walked = true;
     if (ready > 0)

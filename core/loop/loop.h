@@ -54,6 +54,9 @@ void weir_loop_soon(struct weir_loop *loop, weir_loop_timer_fn *fn, void *owner)
 
 /* The monotonic time of this round. */
 int64_t weir_loop_now_ms(const struct weir_loop *loop);
+/* The time of the round before: a source that can be read in this round, and left nothing behind in that one, became so
+ * after it. */
+int64_t weir_loop_before_ms(const struct weir_loop *loop);
 /* Reads the loop's clock again: for code that waits outside the loop, or measures inside a round. */
 int64_t weir_loop_clock_ms(const struct weir_loop *loop);
 

@@ -22,6 +22,8 @@ struct weir_listener {
     size_t bytes_max;                          /* of a message */
     struct weir_outflow outflow;               /* of replies; pushes are bounded by credit */
     struct weir_answered answered; /* requests of one listener cannot pass for another's */
+    int64_t since_ms;              /* messages that wait at the socket came after */
+    bool has_more;                 /* some were left there */
     unsigned logged;               /* refusals since `log_ms` */
     int64_t log_ms;
 };

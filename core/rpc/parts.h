@@ -18,6 +18,7 @@ struct weir_parts {
     size_t bytes_max; /* of all frames together; set by the owner */
     size_t bytes;
     size_t frame_count;                   /* of the whole message */
+    int64_t since_ms;                     /* it came after; set by the owner */
     bool is_keyed;                        /* those who send have keys; set by the owner */
     int connection;                       /* descriptor that it came by; -1: within the process */
     char public[WEIR_KEY_CHARACTERS + 1]; /* key that its sender proved to have; "": none */

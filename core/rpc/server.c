@@ -16,6 +16,7 @@
 
 enum {
     DRAIN_BUDGET = 64, /* messages per round, so that others get their turn */
+    DRAIN_MS = 100,    /* … after which none is begun */
     LISTENERS_MAX = 3,
     CUTS_LOG_MS = 60 * 1000,
 };
@@ -42,7 +43,6 @@ struct weir_rpc_server {
     void *refused_owner;
     uint64_t refusals;
     struct weir_buf header; /* of the message going out */
-    uint64_t replies;       /* to whomever, refusals too */
     uint64_t malformed;
     uint64_t cuts; /* of connections, as logged (inflow.h) */
     int64_t cuts_log_ms;
@@ -153,7 +153,6 @@ void weir_rpc_reply(struct weir_rpc_server *server, const struct weir_route *rou
     struct weir_answered *answered = &listener_of(server, route)->answered;
     /* An asker that is gone, or reads nothing, loses the answer; it asks again if it still cares. */
     bool is_sent = route->request != 0 && send_message(server, route, type, message, frames);
-    server->replies++;
     if (!is_sent && frames != NULL)
         weir_frames_clear(frames);
     if (type == MSG_error) /* who is refused may ask again at once */
@@ -196,10 +195,11 @@ static void turn_away(struct weir_rpc_server *server, const struct weir_error *e
     weir_rpc_refuse(server, &server->parts->route, err);
 }
 
-static bool is_copy(const struct weir_listener *listener, const struct weir_route *route)
+static bool is_copy(const struct weir_listener *listener, const struct weir_parts *parts)
 {
-    return route->request != 0 &&
-           weir_answered_lately(&listener->answered, route, weir_loop_clock_ms(listener->loop));
+    return parts->route.request != 0 &&
+           weir_answered_lately(&listener->answered, &parts->route, parts->since_ms,
+                                weir_loop_clock_ms(listener->loop));
 }
 
 /* An audit keeps within bounds by itself, for each sender: who is refused often must not hide the others from it. */
@@ -261,13 +261,14 @@ static bool handle(struct weir_listener *listener, const struct weir_sender *sen
         .route = server->parts->route,
         .sender = sender,
     };
-    uint64_t replies = server->replies;
+    if (request.route.request != 0)
+        weir_answered_begin(&listener->answered, &request.route, weir_loop_clock_ms(server->loop));
     if (!server->is_meanwhile)
         handler->fn(server->owner, &request);
-    else if (!server->meanwhile(server->owner, &request))
+    else if (!server->meanwhile(server->owner, &request)) {
+        weir_answered_forget(&listener->answered, &request.route);
         return false;
-    if (request.route.request != 0 && server->replies == replies)
-        weir_answered_begin(&listener->answered, &request.route, weir_loop_clock_ms(server->loop));
+    }
     return true;
 }
 
@@ -302,7 +303,9 @@ static enum weir_received receive(struct weir_listener *listener)
     struct weir_parts *parts = listener->server->parts;
     parts->bytes_max = listener->bytes_max;
     parts->is_keyed = listener->is_keyed;
+    parts->since_ms = listener->since_ms;
     enum weir_received received = weir_parts_receive(listener->socket, true, parts);
+    listener->has_more = received != WEIR_RECEIVED_NOTHING;
     parts->route.listener = listener->number;
     if (listener->is_keyed && received != WEIR_RECEIVED_NOTHING) {
         parts->route.connection = parts->connection;
@@ -348,7 +351,7 @@ static bool serve_next(struct weir_listener *listener)
         return false;
     if (received == WEIR_RECEIVED_MALFORMED)
         turn_away(server, &server->parts->err);
-    else if (!is_copy(listener, &server->parts->route) && !serve_message(listener))
+    else if (!is_copy(listener, server->parts) && !serve_message(listener))
         keep(server, listener);
     weir_arena_clear(server->arena);
     return true;
@@ -361,18 +364,25 @@ static bool serve_kept(struct weir_rpc_server *server)
     if (message == NULL)
         return false;
     server->parts = &message->parts;
-    if (!is_copy(message->listener, &message->parts.route))
+    if (!is_copy(message->listener, &message->parts))
         (void)serve_message(message->listener);
     server->parts = &server->own_parts;
     weir_arena_clear(server->arena);
     return true;
 }
 
+static bool may_serve(const struct weir_rpc_server *server, int64_t end_ms)
+{
+    return !server->closed && !weir_loop_stopping(server->loop) &&
+           weir_loop_clock_ms(server->loop) < end_ms;
+}
+
 /* Messages of one peer are handled in the order in which they came: those that are kept are older. */
 static void serve_some(struct weir_rpc_server *server, struct weir_listener *listener)
 {
+    int64_t end_ms = weir_loop_clock_ms(server->loop) + DRAIN_MS;
     server->draining = true;
-    for (int i = 0; i < DRAIN_BUDGET && !server->closed && !weir_loop_stopping(server->loop) &&
+    for (int i = 0; i < DRAIN_BUDGET && may_serve(server, end_ms) &&
                     (serve_kept(server) || (listener != NULL && serve_next(listener)));
          i++)
         continue;
@@ -383,6 +393,8 @@ static void drain(void *owner)
 {
     struct weir_listener *listener = owner;
     struct weir_rpc_server *server = listener->server;
+    if (!listener->has_more)
+        listener->since_ms = weir_loop_before_ms(server->loop);
     serve_some(server, listener);
     report_cuts(server);
     if (server->closed)
@@ -424,7 +436,6 @@ static void drain_meanwhile(void *owner)
     struct weir_rpc_server *server = listener->server;
     struct weir_parts *parts = server->parts;
     struct weir_arena *arena = server->arena;
-    uint64_t replies = server->replies;
     server->arena = server->meanwhile_arena;
     server->is_meanwhile = true;
     for (int i = 0; i < DRAIN_BUDGET && serve_next_meanwhile(listener); i++)
@@ -432,7 +443,6 @@ static void drain_meanwhile(void *owner)
     server->is_meanwhile = false;
     server->arena = arena;
     server->parts = parts;
-    server->replies = replies;
 }
 
 void weir_rpc_serve_meanwhile(struct weir_rpc_server *server, weir_rpc_meanwhile_fn *fn)

@@ -17,6 +17,8 @@
 
 #include <cmocka.h>
 
+#include <zmq.h>
+
 enum { LONG_MS = 60000 };
 
 /* A server that answers, a peer that asks, a clock that stands still. */
@@ -32,6 +34,8 @@ struct fixture {
     enum weir_status refusal; /* what the server refuses with; OK: it answers */
     bool silent;              /* it does not even refuse */
     bool closing;             /* it closes itself, then answers */
+    void *raw;                /* a socket that a test speaks by; NULL: none does */
+    int64_t takes_ms;         /* that the clock goes on while it makes an answer */
     struct weir_frames received;
     uint64_t granted; /* of the newest one-way credit at the server */
     /* Messages that the peer heard. */
@@ -56,6 +60,7 @@ static inline void on_health(void *owner, struct weir_request *request)
         weir_rpc_server_close(fixture->server);
         fixture->server = NULL;
     }
+    fixture->clock.now_ms += fixture->takes_ms;
     if (fixture->silent)
         return;
     if (fixture->refusal == WEIR_OK) {
@@ -193,6 +198,8 @@ static inline int tear_down(void **state)
     weir_frames_clear(&fixture->received);
     weir_rpc_peer_close(fixture->peer);
     weir_rpc_server_close(fixture->server);
+    if (fixture->raw != NULL)
+        zmq_close(fixture->raw);
     weir_loop_free(fixture->loop);
     temp_dir_remove(&fixture->dir);
     free(fixture);

@@ -1,4 +1,5 @@
 /* Payload frames both ways, one-way messages, and frames that no Weir would send. */
+#include "core/rpc/answered.h"
 #include "core/rpc/envelope.h"
 #include "tests/unit/rpc/rpc_fixture.h"
 
@@ -123,6 +124,14 @@ static void a_push_with_nobody_reading_stops_at_the_mark(void **state)
 
 /* ---- copies ---- */
 
+/* Returns a connected socket that is closed with the fixture. */
+static void *raw_socket(struct fixture *fixture)
+{
+    fixture->raw = zmq_socket(weir_loop_zmq(fixture->loop), ZMQ_DEALER);
+    assert_int_equal(zmq_connect(fixture->raw, fixture->endpoint), 0);
+    return fixture->raw;
+}
+
 static void send_question(void *socket, uint64_t request)
 {
     uint8_t envelope[WEIR_ENVELOPE_BYTES];
@@ -148,8 +157,7 @@ static void copies_that_came_before_the_answer_got_there_are_passed_over(void **
 {
     enum { COPIES = 5 };
     struct fixture *fixture = *state;
-    void *socket = zmq_socket(weir_loop_zmq(fixture->loop), ZMQ_DEALER);
-    assert_int_equal(zmq_connect(socket, fixture->endpoint), 0);
+    void *socket = raw_socket(fixture);
     for (int i = 0; i < COPIES; i++)
         send_question(socket, 9);
     send_question(socket, 10);
@@ -161,16 +169,14 @@ static void copies_that_came_before_the_answer_got_there_are_passed_over(void **
     for (int i = 0; i < COPIES; i++)
         send_question(socket, 11); /* who is refused may ask again at once */
     expect_calls(fixture, 3 + COPIES);
-    zmq_close(socket);
 }
 
 static void copies_of_a_request_that_is_worked_on_are_passed_over(void **state)
 {
     enum { COPIES = 5 };
     struct fixture *fixture = *state;
-    void *socket = zmq_socket(weir_loop_zmq(fixture->loop), ZMQ_DEALER);
+    void *socket = raw_socket(fixture);
     struct weir_error err;
-    assert_int_equal(zmq_connect(socket, fixture->endpoint), 0);
     fixture->silent = true; /* it answers later */
     for (int i = 0; i < COPIES; i++)
         send_question(socket, 9);
@@ -182,7 +188,60 @@ static void copies_of_a_request_that_is_worked_on_are_passed_over(void **state)
     weir_rpc_refuse(fixture->server, &fixture->route, &err);
     send_question(socket, 9);
     expect_calls(fixture, 3);
-    zmq_close(socket);
+}
+
+/* Two that wait for answers which take long: their copies wait at the door. */
+static void copies_of_requests_that_take_long_are_passed_over(void **state)
+{
+    enum { COPIES = 5, TAKES_MS = 5 * WEIR_RPC_RESEND_MS };
+    struct fixture *fixture = *state;
+    void *socket = raw_socket(fixture);
+    fixture->takes_ms = TAKES_MS;
+    for (int i = 0; i < COPIES; i++) {
+        send_question(socket, 9);
+        send_question(socket, 10);
+    }
+    expect_calls(fixture, 2);
+    test_clock_advance(&fixture->clock, fixture->loop, TAKES_MS);
+    send_question(socket, 10); /* its answer is on its way, or being read */
+    expect_calls(fixture, 2);
+    test_clock_advance(&fixture->clock, fixture->loop, WEIR_RPC_RESEND_MS);
+    send_question(socket, 10); /* its answer was lost */
+    expect_calls(fixture, 3);
+}
+
+/* A round in which long answers were given ends, so that timers and signals are looked at. */
+static void a_round_begins_no_second_answer_that_takes_long(void **state)
+{
+    struct fixture *fixture = *state;
+    void *socket = raw_socket(fixture);
+    fixture->takes_ms = 1000;
+    for (uint64_t request = 1; request <= 5; request++)
+        send_question(socket, request);
+    while (fixture->served < 5) {
+        int served = fixture->served;
+        weir_loop_step(fixture->loop, TEST_STEP_MS);
+        assert_in_range(fixture->served, served, served + 1);
+    }
+}
+
+/* A peer that has lost an answer is heard again, though the door is never seen empty. */
+static void a_copy_is_passed_over_for_a_bounded_time(void **state)
+{
+    static struct weir_answered answered;
+    const struct weir_route route = {.identity = "anna", .identity_size = 4, .request = 1};
+    const int64_t until_ms = 2000 + WEIR_RPC_RESEND_MS + 1000, long_ms = 100 * 1000;
+    (void)state;
+    weir_answered_begin(&answered, &route, 1000);
+    weir_answered_note(&answered, &route, 2000);
+    assert_true(weir_answered_lately(&answered, &route, until_ms - 1, until_ms));
+    assert_false(weir_answered_lately(&answered, &route, until_ms, until_ms));
+    assert_true(weir_answered_lately(&answered, &route, 0, until_ms + WEIR_ANSWERED_FULL_MS - 1));
+    assert_false(weir_answered_lately(&answered, &route, 0, until_ms + WEIR_ANSWERED_FULL_MS));
+    weir_answered_begin(&answered, &route, 0);
+    weir_answered_note(&answered, &route, long_ms);
+    assert_false(weir_answered_lately(
+        &answered, &route, long_ms + WEIR_RPC_RESEND_MS + WEIR_ANSWERED_SLOW_MS, 2 * long_ms));
 }
 
 /* ---- hostile frames ---- */
@@ -332,6 +391,10 @@ int main(void)
         INPROC(copies_that_came_before_the_answer_got_there_are_passed_over),
         IPC(copies_of_a_request_that_is_worked_on_are_passed_over),
         INPROC(copies_of_a_request_that_is_worked_on_are_passed_over),
+        IPC(copies_of_requests_that_take_long_are_passed_over),
+        INPROC(copies_of_requests_that_take_long_are_passed_over),
+        INPROC(a_round_begins_no_second_answer_that_takes_long),
+        cmocka_unit_test(a_copy_is_passed_over_for_a_bounded_time),
         INPROC(malformed_messages_are_counted_and_refused),
         IPC(a_message_is_bounded_by_the_sum_of_its_frames),
         IPC(a_message_of_a_million_frames_is_one_refusal),
