@@ -2,6 +2,7 @@
  * look at the delivery machine under the mutex; waiting is a condition that the I/O thread signals.
  * */
 #include "core/base/clock.h"
+#include "core/base/file.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "core/base/thread.h"
@@ -543,6 +544,17 @@ static enum weir_status wait_for_commit(struct weir_client *client, int64_t end_
     return WEIR_OK;
 }
 
+/* Without it, a power cut could give a file that was saved and renamed its former content back. A directory that is
+ * gone is a run that is over, as the platform will say. */
+static enum weir_status sync_names(const struct weir_client *client, struct weir_error *err)
+{
+    if (client->task == NULL)
+        return WEIR_OK;
+    WEIR_AUTO_FREE char *in_it = weir_format("%s/checkpoint", client->task->directory);
+    enum weir_status status = weir_sync_parent(in_it, err);
+    return status == WEIR_NOT_FOUND ? WEIR_OK : status;
+}
+
 enum weir_client_status weir_client_commit(struct weir_client *client, const void *state,
                                            size_t state_size, int final, int64_t timeout_ms,
                                            struct weir_client_error *ret_error)
@@ -550,7 +562,9 @@ enum weir_client_status weir_client_commit(struct weir_client *client, const voi
     struct weir_error err;
     struct weir_position position = {0};
     int64_t end_ms = trainer_options_end_ms(timeout_ms);
-    enum weir_status status = weir_position_unpack(weir_bytes(state, state_size), &position, &err);
+    enum weir_status status = sync_names(client, &err);
+    if (status == WEIR_OK)
+        status = weir_position_unpack(weir_bytes(state, state_size), &position, &err);
     if (status != WEIR_OK)
         return trainer_client_give(&err, ret_error);
     pthread_mutex_lock(&client->mutex);

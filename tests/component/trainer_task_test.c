@@ -16,12 +16,25 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <weir/client.h>
 
 #include <cmocka.h>
 
 #define SECTION "training: {model: {name: text_bag, buckets: 64}}\n"
+
+static _Atomic(ino_t) synced; /* the newest file that fsync() was asked for */
+
+int fsync(int fd)
+{
+    struct stat file = {0};
+
+    assert_int_equal(fstat(fd, &file), 0);
+    synced = file.st_ino;
+    return (int)syscall(SYS_fsync, fd);
+}
 
 struct fixture {
     struct temp_dir sockets, run;
@@ -176,6 +189,27 @@ static void a_training_hands_its_model_over_once_it_is_whole(void **unused)
     end(&fixture);
 }
 
+static void what_a_committed_file_is_called_survives_a_power_cut(void **unused)
+{
+    (void)unused;
+    struct fixture fixture;
+    struct stat directory;
+    const void *state;
+    size_t size;
+    start(&fixture, (struct platform_script){.mode = "train"});
+    open_task(&fixture);
+    consume_batch(fixture.client, next(&fixture));
+    assert_int_equal(weir_client_state(fixture.client, &state, &size, &fixture.error),
+                     WEIR_CLIENT_OK);
+    assert_int_equal(stat(fixture.run.path, &directory), 0);
+    synced = 0;
+    assert_int_equal(
+        weir_client_commit(fixture.client, state, size, 0, TEST_PATIENCE_MS, &fixture.error),
+        WEIR_CLIENT_OK);
+    assert_int_equal(synced, directory.st_ino);
+    end(&fixture);
+}
+
 static void outputs_are_those_of_every_sample(void **unused)
 {
     (void)unused;
@@ -320,6 +354,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_task_says_what_is_wanted),
         cmocka_unit_test(a_training_hands_its_model_over_once_it_is_whole),
+        cmocka_unit_test(what_a_committed_file_is_called_survives_a_power_cut),
         cmocka_unit_test(outputs_are_those_of_every_sample),
         cmocka_unit_test(outputs_that_nobody_asked_for_are_refused),
         cmocka_unit_test(without_its_task_a_run_hands_nothing_over),

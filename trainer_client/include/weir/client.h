@@ -405,9 +405,10 @@ enum weir_client_status weir_client_state(struct weir_client *client, const void
                                           size_t *ret_size, struct weir_client_error *ret_error);
 
 /** States that a model containing `state` is durable, and waits (at most `timeout_ms`, negative:
- * for ever) until that is recorded. `final`: the model is made, the run is over; needs every batch
- * consumed, and waits until every rank has made its own. Repeating it is harmless.
- * @return INVALID, TIMEOUT, STALE, RESTART. */
+ * for ever) until that is recorded. The loop syncs the file that it has written, and this the names in the task's
+ * directory. `final`: the model is made, the run is over; needs every batch consumed, and waits until every rank has
+ * made its own. Repeating it is harmless.
+ * @return INVALID, TIMEOUT, STALE, RESTART; INTERNAL when the directory cannot be synced. */
 enum weir_client_status weir_client_commit(struct weir_client *client, const void *state,
                                            size_t state_size, int final, int64_t timeout_ms,
                                            struct weir_client_error *ret_error);
