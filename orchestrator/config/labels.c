@@ -81,9 +81,36 @@ static void judge(const struct orchestrator_config *config, const json_t *datase
     }
 }
 
+/* A built-in model has nothing to tell apart where all labels of all datasets are one. Of a file that is sorted by its
+ * label the beginning may be so, which makes it a remark. */
+static void judge_variety(const struct orchestrator_config *config, const json_t *labels,
+                          struct cfg_complaints *complaints)
+{
+    const struct weir_yaml_node *datasets =
+        weir_yaml_get(weir_yaml_root(config->document), "datasets");
+    const json_t *first = json_array_get(json_object_get(json_array_get(labels, 0), "seen"), 0);
+    json_int_t count = 0;
+
+    for (size_t i = 0; i < json_array_size(labels); i++) {
+        const json_t *seen = json_object_get(json_array_get(labels, i), "seen");
+        const json_t *only = json_array_get(seen, 0);
+
+        if (json_array_size(seen) != 1 || label_of(only) != label_of(first))
+            return;
+        count += json_integer_value(json_array_get(only, 1));
+    }
+    if (config->program[0] == '\0' && count > 1)
+        cfg_note_at(complaints, WEIR_OK, weir_yaml_get(weir_yaml_at(datasets, 0), "label"),
+                    "datasets[0].label: all %" JSON_INTEGER_FORMAT " labels that were looked at "
+                    "are that of %s: a model learns nothing from one label alone",
+                    count, json_string_value(json_array_get(first, 2)));
+}
+
 void orchestrator_config_judge(const struct orchestrator_config *config, const json_t *labels,
                                struct cfg_complaints *complaints)
 {
     for (size_t i = 0; i < json_array_size(labels); i++)
         judge(config, json_array_get(labels, i), complaints);
+    if (complaints->status == WEIR_OK)
+        judge_variety(config, labels, complaints);
 }

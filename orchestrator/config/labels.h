@@ -7,7 +7,8 @@
 
 #include <jansson.h>
 
-/* `labels`: as storage/preview/look.h has them; NULL: none were seen. Adds metrics that say nothing of such labels. */
+/* `labels`: as storage/preview/look.h has them; NULL: none were seen. Adds metrics that say nothing of such labels;
+ * remarks, in a file that is good, labels that are all the same. */
 void orchestrator_config_judge(const struct orchestrator_config *config, const json_t *labels,
                                struct cfg_complaints *complaints);
 

@@ -84,9 +84,10 @@ enum weir_status orchestrator_period_parse(const char *text, struct orchestrator
 {
     if (parse(text, ret_period))
         return WEIR_OK;
-    return weir_fail(err, WEIR_INVALID,
-                     "expected a period such as 1d, 12h, 1w, 1 month or 1d at 03:00, found '%s'",
-                     text == NULL ? "" : text);
+    return weir_fail(
+        err, WEIR_INVALID,
+        "expected a period such as 12h, 1d, 1w, 1 month, 1 year or 1d at 03:00, found '%s'",
+        text == NULL ? "" : text);
 }
 
 enum weir_status orchestrator_period_read(const struct weir_yaml_node *node, const char *text,

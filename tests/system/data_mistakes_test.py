@@ -490,6 +490,8 @@ def test_what_is_not_there_yet_is_remarked_and_not_refused(folder):
         ("lines", [("{field: mark.name, classes: stream}", "{field: id}"), ("softmax", "squared"), ("[accuracy]", "[mape]")], [],
          r"evaluation\.metrics: mape divides by the label, and that of DATA/a\.jsonl:1 of dataset 'd' is 0"),
         ("lines", [], [each("a.jsonl", lambda row: row if row["id"] % 100 else without("id")(row))], r"datasets\[0\]\.key: .*found none in 2 of 200 records.*"),
+        ("table", [("{field: label, classes: [good, bad]}", "{field: y, at_least: 1000000}")], [],
+         r"p\.yaml:\d+:\d+: datasets\[0\]\.label: all 200 labels that were looked at are that of DATA/a\.csv:2: a model learns nothing from one .*"),
         ("table", [], [swap("a.csv", ",7.5,", ",NA,")], r"preprocess\.operators: csv_fields: DATA/a\.csv:9: .*\(preprocess\.on_error bears as many\)"),
     ]
     for kind, file_changes, data_changes, expected in remarks:
