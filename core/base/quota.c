@@ -23,11 +23,17 @@ uint64_t weir_quota_key(const char *name)
 
 bool weir_quota_allows(const struct weir_quota *quota, uint64_t key, size_t amount, size_t whole)
 {
+    return weir_quota_allows_times(quota, key, amount, whole, 1);
+}
+
+bool weir_quota_allows_times(const struct weir_quota *quota, uint64_t key, size_t amount,
+                             size_t whole, size_t times)
+{
     const struct weir_cache_entry *entry = weir_cache_find(&quota->keys, key);
     size_t has = entry != NULL ? entry->size : 0, taken = quota->keys.size;
     bool is_there = taken <= whole && amount <= whole - taken;
 
-    return is_there && (key == 0 || has + amount <= whole - taken - amount);
+    return is_there && (key == 0 || has + amount <= times * (whole - taken - amount));
 }
 
 void weir_quota_take(struct weir_quota *quota, uint64_t key, size_t amount)

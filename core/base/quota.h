@@ -16,6 +16,9 @@ void weir_quota_fini(struct weir_quota *quota);
 uint64_t weir_quota_key(const char *name);
 /* True when there are `amount` of `whole` for the key. */
 bool weir_quota_allows(const struct weir_quota *quota, uint64_t key, size_t amount, size_t whole);
+/* The same of a key that may have `times` as much as it leaves. */
+bool weir_quota_allows_times(const struct weir_quota *quota, uint64_t key, size_t amount,
+                             size_t whole, size_t times);
 /* Whatever was taken has to be given back. */
 void weir_quota_take(struct weir_quota *quota, uint64_t key, size_t amount);
 void weir_quota_give(struct weir_quota *quota, uint64_t key, size_t amount);

@@ -299,21 +299,33 @@ static void note_state(const struct msg_worker_beat *beat, struct pool_worker *w
 
 /* ---- messages ---- */
 
+static enum weir_status check_room(const struct pool *pool, const struct pool_beat *beat,
+                                   struct weir_error *err)
+{
+    if (preprocess_pool_has_room(pool, beat))
+        return WEIR_OK;
+    return weir_fail(err, WEIR_LIMIT,
+                     "worker_beat: found %zu of %d places taken, and no other one for key '%s': "
+                     "expected that workers have been silent for %d minutes",
+                     pool->quota.keys.size, POOL_WORKERS_MAX, beat->key, POOL_FORGET_MS / 60000);
+}
+
 void preprocess_dispatcher_on_worker_beat(void *state, struct weir_request *request)
 {
     struct dispatcher *dispatcher = state;
     struct pool *pool = &dispatcher->pool;
     const struct msg_worker_beat *beat = request->message;
+    const struct pool_beat heard = {.name = beat->worker,
+                                    .endpoint = beat->endpoint,
+                                    .session = beat->session,
+                                    .key = weir_rpc_sender(request)->name};
     struct weir_error err;
     if (check(beat, &err) != WEIR_OK ||
-        preprocess_dispatcher_check_name(weir_rpc_sender(request), beat->worker, &err) != WEIR_OK) {
+        preprocess_dispatcher_check_name(weir_rpc_sender(request), beat->worker, &err) != WEIR_OK ||
+        check_room(pool, &heard, &err) != WEIR_OK) {
         weir_rpc_refuse(request->server, &request->route, &err);
         return;
     }
-    struct pool_beat heard = {.name = beat->worker,
-                              .endpoint = beat->endpoint,
-                              .session = beat->session,
-                              .key = weir_rpc_sender(request)->name};
     bool is_known = false;
     int slot = preprocess_pool_hear(pool, &heard, weir_loop_now_ms(dispatcher->loop), &is_known);
     struct dispatcher_visit visit = {.worker = (uint32_t)slot,

@@ -16,6 +16,7 @@ void preprocess_pool_fini(struct pool *pool)
     }
     free(pool->worker);
     weir_index_fini(&pool->names);
+    weir_quota_fini(&pool->quota);
     *pool = (struct pool){0};
 }
 
@@ -60,16 +61,28 @@ static int free_slot(struct pool *pool)
     return (int)pool->count++;
 }
 
-static int find(struct pool *pool, const char *name)
+static uint64_t quota_key(const char *key)
 {
-    int slot = preprocess_pool_slot(pool, name);
-    if (slot >= 0)
+    return key != NULL ? weir_quota_key(key) : 0;
+}
+
+bool preprocess_pool_has_room(const struct pool *pool, const struct pool_beat *beat)
+{
+    return preprocess_pool_slot(pool, beat->name) >= 0 ||
+           weir_quota_allows_times(&pool->quota, quota_key(beat->key), 1, POOL_WORKERS_MAX,
+                                   POOL_KEY_TIMES);
+}
+
+static int find(struct pool *pool, const struct pool_beat *beat)
+{
+    int slot = preprocess_pool_slot(pool, beat->name);
+    if (slot >= 0 || !preprocess_pool_has_room(pool, beat))
         return slot;
     slot = free_slot(pool);
-    if (slot < 0)
-        return -1;
-    pool->worker[slot] = (struct pool_worker){.name = weir_strdup(name)};
-    weir_index_add(&pool->names, hash_of(name), (uint32_t)slot);
+    weir_require(slot >= 0); /* the quota counts them */
+    pool->worker[slot] = (struct pool_worker){.name = weir_strdup(beat->name)};
+    weir_quota_take(&pool->quota, 0, 1);
+    weir_index_add(&pool->names, hash_of(beat->name), (uint32_t)slot);
     return slot;
 }
 
@@ -100,6 +113,16 @@ static bool is_anothers(const struct pool_worker *worker, const char *key, int64
            now_ms - worker->heard_ms < POOL_SILENT_MS;
 }
 
+static void keep_key(struct pool *pool, struct pool_worker *worker, const char *key)
+{
+    if (weir_str_equal(worker->key, key))
+        return;
+    weir_quota_give(&pool->quota, quota_key(worker->key), 1);
+    weir_quota_take(&pool->quota, quota_key(key), 1);
+    free(worker->key);
+    worker->key = weir_strdup(key);
+}
+
 /* Makes `*slot` a copy of the text, unless it is one. */
 static void keep_text(char **slot, const char *text)
 {
@@ -112,7 +135,7 @@ static void keep_text(char **slot, const char *text)
 int preprocess_pool_hear(struct pool *pool, const struct pool_beat *beat, int64_t now_ms,
                          bool *ret_known)
 {
-    int slot = find(pool, beat->name);
+    int slot = find(pool, beat);
     const char *key = beat->key != NULL ? beat->key : "";
     if (slot < 0 || is_anothers(&pool->worker[slot], key, now_ms) ||
         is_replaced(&pool->worker[slot], beat->session, now_ms))
@@ -124,7 +147,7 @@ int preprocess_pool_hear(struct pool *pool, const struct pool_beat *beat, int64_
     if (!*ret_known && worker->session != 0)
         worker->past[worker->past_count++ % POOL_PAST_MAX] = worker->session;
     keep_text(&worker->endpoint, beat->endpoint);
-    keep_text(&worker->key, key);
+    keep_key(pool, worker, key);
     if (!*ret_known)
         worker->unreached_ms = 0;
     worker->session = beat->session;
@@ -179,6 +202,7 @@ void preprocess_pool_look(struct pool *pool, int64_t now_ms)
         pool->live += preprocess_pool_is_heard(pool, i, now_ms);
         if (worker->name == NULL || now_ms - worker->heard_ms < POOL_FORGET_MS)
             continue;
+        weir_quota_give(&pool->quota, quota_key(worker->key), 1);
         free(worker->name);
         free(worker->endpoint);
         free(worker->key);

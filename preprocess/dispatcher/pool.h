@@ -9,6 +9,7 @@
 #define WEIR_PREPROCESS_DISPATCHER_POOL_H
 
 #include "core/base/index.h"
+#include "core/base/quota.h"
 #include "core/rpc/rpc.h"
 #include "preprocess/scale/report.h"
 
@@ -18,6 +19,7 @@
 
 enum {
     POOL_WORKERS_MAX = 16384,
+    POOL_KEY_TIMES = 2, /* slots of one key for each that it leaves: a pool of 10,000 has one key */
     POOL_TEXT_MAX = 512, /* characters of a name, and of an endpoint */
     POOL_CREW = 256,
     POOL_PAST_MAX = 8,          /* former sessions remembered per slot */
@@ -57,6 +59,7 @@ struct pool {
     struct pool_worker *worker; /* slots */
     size_t count, capacity;
     struct weir_index names; /* of worker[], by name */
+    struct weir_quota quota; /* of slots */
     size_t vacant;           /* slots without a name */
     size_t live;             /* workers that are heard, as of the newest preprocess_pool_look() */
 };
@@ -69,8 +72,10 @@ struct pool_beat {
 };
 
 void preprocess_pool_fini(struct pool *pool);
+/* False for a new name whose key has as many slots as it can have beside others, or when there is no slot left. */
+bool preprocess_pool_has_room(const struct pool *pool, const struct pool_beat *beat);
 /* Notes a beat and returns the slot, or -1: the beat is of a session that was replaced by one that lives, or of a key
- * other than that of the worker of that name, which lives, or there is no slot left. `*ret_known` is false for the
+ * other than that of the worker of that name, which lives, or there is no room. `*ret_known` is false for the
  * first beat of a session. */
 int preprocess_pool_hear(struct pool *pool, const struct pool_beat *beat, int64_t now_ms,
                          bool *ret_known);

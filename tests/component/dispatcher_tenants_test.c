@@ -1,4 +1,4 @@
-/* Workers with keys report of their tenant's jobs alone. */
+/* Workers with keys: they report of their tenant's jobs alone, and leave places to each other. */
 #include "tests/component/dispatcher_stage.h"
 #include "tests/support/keyed.h"
 
@@ -79,6 +79,27 @@ static void a_worker_reports_of_no_job_of_another_tenant(void **state)
     assert_int_equal(entry->costs.total.cpu_ns, 1000);
 }
 
+static void a_key_that_has_all_the_places_it_can_have_is_refused_in_words(void **state)
+{
+    struct lab *lab = *state;
+    struct dispatcher *dispatcher = lab->stage.dispatcher;
+    char name[32];
+    bool known;
+    struct pool_beat beat = {.name = name, .endpoint = "tcp://a", .session = 5, .key = "blue"};
+    for (size_t i = 0; snprintf(name, sizeof(name), "blue-%zu", i) > 0 &&
+                       preprocess_pool_has_room(&dispatcher->pool, &beat);
+         i++)
+        assert_true(preprocess_pool_hear(&dispatcher->pool, &beat,
+                                         weir_loop_now_ms(lab->stage.loop), &known) >= 0);
+    const struct msg_worker_beat blue = {.worker = "blue", .session = 7, .endpoint = "tcp://b"},
+                                 red = {.worker = "red", .session = 7, .endpoint = "tcp://b"};
+    assert_int_equal(keyed_ask(&lab->keyed, BLUE, MSG_worker_beat, &blue), WEIR_LIMIT);
+    assert_string_equal(lab->keyed.words,
+                        "worker_beat: found 10922 of 16384 places taken, and no other one for key "
+                        "'blue': expected that workers have been silent for 10 minutes");
+    assert_int_equal(keyed_ask(&lab->keyed, RED, MSG_worker_beat, &red), WEIR_OK);
+}
+
 static int start_postgres(void **state)
 {
     (void)state;
@@ -98,6 +119,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_worker_reports_of_no_job_of_another_tenant, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_key_that_has_all_the_places_it_can_have_is_refused_in_words, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("dispatcher_tenants", tests, start_postgres, stop_postgres);
 }

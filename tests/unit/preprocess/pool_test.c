@@ -164,6 +164,39 @@ static void a_block_more_moves_few_jobs(void **state)
     assert_int_equal(preprocess_pool_crew_of(&(struct pool){.count = POOL_CREW}, 77), 0);
 }
 
+/* Beats under new names until there is no room. Returns their number. */
+static size_t take_all(struct pool *pool, const char *key, int64_t now_ms)
+{
+    bool known;
+    char name[32];
+    struct pool_beat beat = {.name = name, .endpoint = "tcp://a", .session = 5, .key = key};
+    for (size_t count = 0;; count++) {
+        (void)snprintf(name, sizeof(name), "%s-%zu", key, count);
+        if (!preprocess_pool_has_room(pool, &beat)) {
+            assert_int_equal(preprocess_pool_hear(pool, &beat, now_ms, &known), -1);
+            return count;
+        }
+        assert_true(preprocess_pool_hear(pool, &beat, now_ms, &known) >= 0);
+    }
+}
+
+static void a_key_leaves_slots_to_others(void **state)
+{
+    (void)state;
+    struct pool pool = {0};
+    bool known;
+    assert_in_range(take_all(&pool, "mallory", 0), 10000, POOL_WORKERS_MAX - 5000);
+    assert_true(take_all(&pool, "rosa", 0) > 1000);
+    assert_true(hear(&pool, "worker-1", 5, 0, &known) >= 0);
+    assert_true(hear(&pool, "mallory-1", 5, 0, &known) < 0); /* of a key */
+    struct pool_beat old = {
+        .name = "mallory-1", .endpoint = "tcp://a", .session = 5, .key = "mallory"};
+    assert_true(preprocess_pool_hear(&pool, &old, 0, &known) >= 0);
+    preprocess_pool_look(&pool, POOL_FORGET_MS);
+    assert_in_range(take_all(&pool, "rosa", POOL_FORGET_MS), 10000, POOL_WORKERS_MAX - 5000);
+    preprocess_pool_fini(&pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +208,7 @@ int main(void)
         cmocka_unit_test(thousands_beat_less_often_and_lease_for_longer),
         cmocka_unit_test(a_slot_of_who_is_long_gone_is_anothers),
         cmocka_unit_test(a_block_more_moves_few_jobs),
+        cmocka_unit_test(a_key_leaves_slots_to_others),
     };
     return cmocka_run_group_tests_name("pool", tests, NULL, NULL);
 }
