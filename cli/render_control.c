@@ -87,6 +87,10 @@ void cli_render_apply(const json_t *answer, struct cli_page *page)
     for (size_t i = 0; i < count; i++)
         show_difference(json_array_get(differences, i), page);
     cli_line(page, "%s", what_is_done(answer));
+    if (strcmp(cli_text(answer, "done"), "applied") == 0 &&
+        strcmp(cli_text(answer, "state"), "FINISHED") == 0)
+        cli_pair(page, "next", "weir rerun %s: it is finished, and trains no more by itself",
+                 cli_text(answer, "pipeline"));
 }
 
 void cli_render_order(const json_t *answer, struct cli_page *page)

@@ -235,6 +235,20 @@ static void an_accepted_erasure_says_how_to_follow_it(void **state)
                 "erasure 3 is accepted: 4 samples\nsee how it goes: weir erase status 3\n");
 }
 
+static void a_file_that_a_finished_pipeline_takes_is_said_to_need_a_rerun(void **state)
+{
+    (void)state;
+#define TAKEN(state)                                                                                  \
+    "{\"pipeline\":\"q\",\"done\":\"applied\",\"wish\":\"run\",\"differences\":[],\"state\":\"" state \
+    "\"}"
+    assert_page(cli_render_apply, TAKEN("FOLLOWING"),
+                "pipeline q: 0 differences that mean anything\nthe file is taken\n");
+    assert_page(cli_render_apply, TAKEN("FINISHED"),
+                "pipeline q: 0 differences that mean anything\nthe file is taken\n"
+                "next              weir rerun q: it is finished, and trains no more by itself\n");
+#undef TAKEN
+}
+
 static void names_that_nobody_has_are_shown_beside_an_accepted_erasure(void **state)
 {
     WEIR_AUTO_BUF answer = {0}, expected = {0};
@@ -456,6 +470,7 @@ int main(void)
         cmocka_unit_test(a_model_costs_money_only_where_there_are_prices),
         cmocka_unit_test(an_erasure_tells_its_times_and_models),
         cmocka_unit_test(an_accepted_erasure_says_how_to_follow_it),
+        cmocka_unit_test(a_file_that_a_finished_pipeline_takes_is_said_to_need_a_rerun),
         cmocka_unit_test(names_that_nobody_has_are_shown_beside_an_accepted_erasure),
         cmocka_unit_test(refused_requests_are_told_by_their_place),
         cmocka_unit_test(predictions_are_one_line_a_sample),
