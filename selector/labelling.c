@@ -3,6 +3,7 @@
 
 #include "core/base/bits.h"
 #include "core/base/memory.h"
+#include "core/base/quota.h"
 #include "core/wire/sample.h"
 
 #include <stdlib.h>
@@ -12,6 +13,7 @@ enum { STORAGE_MS = 20000 };
 struct selector_labelling {
     LIST_ENTRY(selector_labelling) link;
     const struct selector_queue *queue;
+    uint64_t key; /* of whoever has asked */
     struct weir_route route;
     struct msg_set_part part; /* its columns lie in `arena` */
     struct weir_arena *arena;
@@ -103,21 +105,27 @@ static void request_next(struct selector_labelling *labelling)
                   labelling);
 }
 
-static size_t count_all(const struct selector_labellings *all)
+/* One key leaves as many to others as it has. */
+static bool is_room(const struct selector_labellings *all, uint64_t key)
 {
     const struct selector_labelling *one;
-    size_t count = 0;
+    struct weir_quota quota = {.keys.size = 0};
     LIST_FOREACH (one, all, link)
-        count++;
-    return count;
+        weir_quota_take(&quota, one->key, 1);
+    bool is_there = weir_quota_allows(&quota, key, 1, SELECTOR_LABELLINGS_MAX);
+    weir_quota_fini(&quota);
+    return is_there;
 }
 
 void selector_labelling_begin(struct selector_labellings *all, const struct selector_queue *queue,
                               const struct weir_request *request, const struct msg_set_part *part)
 {
+    uint64_t key = weir_quota_key(weir_rpc_sender(request)->name);
     struct weir_error err;
-    if (count_all(all) >= SELECTOR_LABELLINGS_MAX) {
-        weir_ignore(weir_fail(&err, WEIR_UNAVAILABLE, "labels of %d parts are being read already",
+    if (!is_room(all, key)) {
+        weir_ignore(weir_fail(&err, WEIR_UNAVAILABLE,
+                              "labels of as many parts are being read as can be, at most %d, of "
+                              "which one key leaves as many to others as it has",
                               SELECTOR_LABELLINGS_MAX)); /* the error carries the status */
         weir_rpc_refuse(request->server, &request->route, &err);
         return;
@@ -125,6 +133,7 @@ void selector_labelling_begin(struct selector_labellings *all, const struct sele
     struct selector_labelling *labelling = weir_calloc(1, sizeof(*labelling));
     size_t count = part->ids.count;
     labelling->queue = queue;
+    labelling->key = key;
     labelling->route = request->route;
     labelling->arena = weir_arena_new();
     labelling->part = *part;

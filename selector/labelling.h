@@ -10,7 +10,7 @@ enum { SELECTOR_LABELLINGS_MAX = 4 };
 LIST_HEAD(selector_labellings, selector_labelling);
 
 /* Answers `request` with `part`, which is copied, once the queue's storage has sent the labels; refuses it when there
- * are SELECTOR_LABELLINGS_MAX already. */
+ * are as many as can be, SELECTOR_LABELLINGS_MAX, or as many of its key beside others. */
 void selector_labelling_begin(struct selector_labellings *all, const struct selector_queue *queue,
                               const struct weir_request *request, const struct msg_set_part *part);
 /* Forgets all of them without answering; storage answers no more. */

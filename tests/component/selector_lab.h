@@ -35,6 +35,8 @@ struct script {
     size_t floor; /* changes up to here are told as a snapshot only */
     size_t feed_reads;
     size_t column_reads;
+    bool is_silent;  /* columns are not told */
+    uint64_t untold; /* newest request for them that was not: it comes again */
 };
 
 struct fixture {

@@ -1,4 +1,4 @@
-/* Sets as workers with keys see them: those of their tenant's datasets alone. */
+/* Sets as workers with keys see them: those of their tenant's datasets alone, and labels in turns. */
 #include "core/wire/sample.h"
 #include "tests/component/selector_lab.h"
 #include "tests/support/keyed.h"
@@ -100,10 +100,50 @@ static void every_dataset_of_a_set_has_to_be_the_tenants(void **state)
     assert_int_equal(read_set(fixture, BLUE), WEIR_DENIED);
 }
 
+struct heard {
+    bool done;
+    enum weir_status status;
+};
+
+static void on_labels(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct heard *heard = owner;
+
+    heard->done = true;
+    heard->status = reply != NULL ? WEIR_OK : err->status;
+}
+
+/* Storage is silent, so that nothing that has begun ends. */
+static void one_key_leaves_labels_to_be_read_by_others(void **state)
+{
+    static const uint64_t DATASETS[] = {MAILS};
+    const uint64_t ids[] = {weir_sample_id(MAILS, 0, 1)};
+    struct fixture *fixture = *state;
+    struct heard red[SELECTOR_LABELLINGS_MAX] = {{0}}, all = {0};
+
+    open_pipeline(fixture, "mine", "red", (struct weir_u64s){DATASETS, 1});
+    seal(fixture, ids, 1);
+    const struct msg_set_read read = {.digest = fixture->digest, .count = 1, .labels = true};
+    keyed_begin(&keyed, fixture->loop, fixture->server, WHO, PEOPLE);
+    assert_int_equal(read_set(fixture, RED), WEIR_OK);
+    assert_int_equal(read_set(fixture, NOBODYS), WEIR_OK);
+    fixture->script.is_silent = true;
+    for (size_t i = 0; i < SELECTOR_LABELLINGS_MAX; i++)
+        weir_rpc_call(keyed.peers[RED], MSG_set_read, &read, TEST_PATIENCE_MS, on_labels, &red[i]);
+    assert_int_equal(read_set(fixture, RED), WEIR_OK); /* all of them have come */
+    weir_rpc_call(keyed.peers[NOBODYS], MSG_set_read, &read, TEST_PATIENCE_MS, on_labels, &all);
+    assert_int_equal(read_set(fixture, NOBODYS), WEIR_OK);
+    assert_int_equal(fixture->script.column_reads, SELECTOR_LABELLINGS_MAX / 2 + 1);
+    for (size_t i = 0; i < SELECTOR_LABELLINGS_MAX; i++)
+        assert_false(red[i].done);
+    assert_false(all.done);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_worker_reads_no_set_of_another_tenant, begin, end),
+        cmocka_unit_test_setup_teardown(one_key_leaves_labels_to_be_read_by_others, begin, end),
         cmocka_unit_test_setup_teardown(every_dataset_of_a_set_has_to_be_the_tenants, begin, end),
     };
     return cmocka_run_group_tests_name("selector tenants", tests, lab_setup_group,
