@@ -12,12 +12,14 @@
 
 enum { FITS_BYTES_MAX = 2 << 20 }; /* more partial fits wait for the next beat */
 
-/* Forgets reasons that fail a run: they are reported once, for the cause may be mended when the job is opened again. */
+/* Forgets reasons that fail a run: they are reported once, for the cause may be mended when the job is opened again.
+ * One that arose since the beat is not reported yet. */
 static void forget_reported(struct worker *worker)
 {
     for (size_t i = 0; i < WORKER_JOBS_MAX; i++) {
         struct worker_job *job = &worker->jobs[i];
-        if (job->open && job->plan.options.on_error.action == CFG_ON_ERROR_FAIL)
+        bool is_reported = job->open && job->reason_sent;
+        if (is_reported && job->plan.options.on_error.action == CFG_ON_ERROR_FAIL)
             job->reason[0] = '\0';
     }
 }
@@ -211,8 +213,10 @@ static void add_costs(struct worker *worker, struct weir_arena *arena, struct ms
     struct costs costs = costs_with_room(arena);
     preprocess_worker_busy_look(worker);
     for (size_t i = 0; i < WORKER_JOBS_MAX; i++) {
-        if (worker->jobs[i].open)
-            add_job(&worker->jobs[i], &costs);
+        struct worker_job *job = &worker->jobs[i];
+        job->reason_sent = job->open && job->reason[0] != '\0';
+        if (job->open)
+            add_job(job, &costs);
     }
     beat->stat_jobs = (struct weir_u64s){costs.job, costs.jobs};
     beat->stat_cpu_ns = (struct weir_i64s){costs.cpu_ns, costs.jobs};

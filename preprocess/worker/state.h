@@ -71,6 +71,7 @@ struct worker_job {
     struct kept_tally kept;
     struct worker_spent operators[CHAIN_OPERATORS_MAX]; /* by plans that were closed since */
     char reason[BATCH_MAKER_REASON_MAX];                /* why the first sample failed */
+    bool reason_sent;                                   /* with the newest beat */
     char problem[WEIR_ERROR_TEXT_MAX];                  /* why no plan could be made; "": one was */
     unsigned problems;                                  /* in a row */
     struct failures failures;
