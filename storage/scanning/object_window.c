@@ -121,6 +121,7 @@ enum weir_status storage_object_window_open(struct object_window *window,
     }
     if (missing > 0 && window->was_requested && (window->why != NULL || !was_head))
         return tell_missing(window, err);
+    free(WEIR_TAKE(window->why)); /* its bytes have come since */
     if (missing > 0)
         window->request = storage_s3_ranges_request(window->ranges, spans, count, on_there, window);
     window->was_requested = missing > 0;
