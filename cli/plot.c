@@ -39,12 +39,18 @@ static struct range range_of(const double *values, size_t count)
     return range;
 }
 
+/* Halves are taken, for the whole range may be larger than any number. */
+static double share_of(double value, struct range range)
+{
+    double size = range.high / 2 - range.low / 2;
+    return size > 0 ? fmin(fmax((value / 2 - range.low / 2) / size, 0), 1) : 0.5;
+}
+
 static const char *block_of(double value, struct range range)
 {
     if (isnan(value))
         return " ";
-    double share = range.high > range.low ? (value - range.low) / (range.high - range.low) : 0.5;
-    return BLOCKS[(size_t)(share * (LEVELS - 1) + 0.5)];
+    return BLOCKS[(size_t)(share_of(value, range) * (LEVELS - 1) + 0.5)];
 }
 
 /* Values that share a column: those from `first` to before `end`. */
@@ -57,15 +63,15 @@ static struct fold fold_of(size_t column, size_t columns, size_t count)
     return (struct fold){column * count / columns, (column + 1) * count / columns};
 }
 
+/* Of the defined ones; NAN where none is. Their sum may be larger than any number. */
 static double mean_of(const double *values, struct fold fold)
 {
-    double sum = 0;
-    size_t defined = 0;
-    for (size_t i = fold.first; i < fold.end; i++) {
-        sum += isnan(values[i]) ? 0 : values[i];
+    double mean = 0, defined = 0;
+    for (size_t i = fold.first; i < fold.end; i++)
         defined += isnan(values[i]) ? 0 : 1;
-    }
-    return defined == 0 ? (double)NAN : sum / (double)defined;
+    for (size_t i = fold.first; i < fold.end; i++)
+        mean += isnan(values[i]) ? 0 : values[i] / defined;
+    return defined == 0 ? (double)NAN : mean;
 }
 
 static bool is_marked(const bool *marks, struct fold fold)

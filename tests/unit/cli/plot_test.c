@@ -72,6 +72,23 @@ static void values_that_are_one_equal_or_none_are_a_line_too(void **state)
                 "a                    no value\n");
 }
 
+static void values_may_be_as_large_and_as_far_apart_as_numbers_are(void **state)
+{
+    static const double VALUES[] = {-1.7e308, 0, 1.7e308};
+    const struct cli_plot_line line = {"mse", VALUES, WEIR_COUNT(VALUES), -1.7e308, NULL};
+    double pairs[26];
+    const struct cli_plot_line folded = {"mse", pairs, WEIR_COUNT(pairs), (double)NAN, NULL};
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(pairs); i++)
+        pairs[i] = i / 2 % 2 == 0 ? -1.7e308 : 1.7e308;
+    assert_line(BLOCKS(100), &line,
+                "mse               ▁▅█  -1.7e+308 to 1.7e+308, newest 1.7e+308, "
+                "limit -1.7e+308 (▁)\n");
+    assert_line(BLOCKS(20), &folded,
+                "mse    ▁█▁█▁█▁█▁█▁█▁\n"
+                "  -1.7e+308 to 1.7e…\n");
+}
+
 static void a_line_that_has_no_room_beside_its_facts_has_them_below(void **state)
 {
     static const double VALUES[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14};
@@ -226,6 +243,7 @@ int main(void)
         cmocka_unit_test(a_line_is_a_block_per_value_and_says_from_where_to_where),
         cmocka_unit_test(a_line_shows_its_limit_and_what_fired),
         cmocka_unit_test(values_that_are_one_equal_or_none_are_a_line_too),
+        cmocka_unit_test(values_may_be_as_large_and_as_far_apart_as_numbers_are),
         cmocka_unit_test(a_line_that_has_no_room_beside_its_facts_has_them_below),
         cmocka_unit_test(a_grid_has_blocks_and_digits_where_they_fit),
         cmocka_unit_test(a_grid_that_is_wider_than_the_terminal_has_blocks_alone),
