@@ -4,14 +4,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool has_line(struct cfg_complaints *complaints, const char *line, size_t size)
+static bool has_line(const struct cfg_complaints *complaints, const char *line, size_t size)
 {
-    const char *at = weir_buf_text(&complaints->lines);
+    const uint8_t *lines = complaints->lines.at, *end;
 
-    for (; *at != '\0'; at += strcspn(at, "\n") + 1)
-        if (strcspn(at, "\n") == size && memcmp(at, line, size) == 0)
+    for (size_t at = 0; at < complaints->kept; at = (size_t)(end - lines) + 1) {
+        end = memchr(lines + at, '\n', complaints->kept - at);
+        if ((size_t)(end - lines) - at == size && memcmp(lines + at, line, size) == 0)
             return true;
+    }
     return false;
+}
+
+/* Has the last line say how many there are beyond those that are kept. */
+static void put_more(struct cfg_complaints *complaints)
+{
+    complaints->kept = complaints->lines.size;
+    if (complaints->more > 0)
+        weir_buf_printf(&complaints->lines, "… and %zu more\n", complaints->more);
+}
+
+static void add_line(struct cfg_complaints *complaints, const char *line, size_t size)
+{
+    complaints->lines.size = complaints->kept;
+    if (complaints->more > 0 || complaints->kept > CFG_COMPLAINTS_BYTES) {
+        complaints->more++;
+    } else {
+        weir_buf_append(&complaints->lines, line, size);
+        weir_buf_append_text(&complaints->lines, "\n");
+    }
+    put_more(complaints);
 }
 
 void cfg_note_text(struct cfg_complaints *complaints, enum weir_status status, const char *lines)
@@ -20,10 +42,8 @@ void cfg_note_text(struct cfg_complaints *complaints, enum weir_status status, c
         complaints->status = status;
     for (const char *line = lines; *line != '\0';) {
         size_t size = strcspn(line, "\n");
-        if (!has_line(complaints, line, size)) {
-            weir_buf_append(&complaints->lines, line, size);
-            weir_buf_append_text(&complaints->lines, "\n");
-        }
+        if (!has_line(complaints, line, size))
+            add_line(complaints, line, size);
         line += size + (line[size] != '\0');
     }
 }
@@ -95,9 +115,10 @@ void cfg_complaints_sort(struct cfg_complaints *complaints, const char *file)
 {
     WEIR_AUTO_BUF places = {0};
     struct weir_buf sorted = {0};
-    const char *text = weir_buf_text(&complaints->lines);
     struct placed last = {0};
 
+    complaints->lines.size = complaints->kept;
+    const char *text = weir_buf_text(&complaints->lines);
     for (size_t at = 0; text[at] != '\0';) {
         struct placed placed = place_of(text, at, file);
         if (placed.line == 0) {
@@ -116,6 +137,7 @@ void cfg_complaints_sort(struct cfg_complaints *complaints, const char *file)
         weir_buf_append(&sorted, text + all[i].at, all[i].size);
     weir_buf_fini(&complaints->lines);
     complaints->lines = sorted;
+    put_more(complaints);
 }
 
 /* ---- end ---- */

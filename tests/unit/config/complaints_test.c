@@ -66,6 +66,31 @@ static void an_error_holds_whole_lines_and_says_that_there_are_more(void **unuse
     assert_true(strlen(err.text) > 0);
 }
 
+static void of_very_many_the_first_are_kept_and_the_others_counted(void **unused)
+{
+    (void)unused;
+    enum { COUNT = 20000 };
+    CFG_AUTO_COMPLAINTS complaints = {0};
+    for (int i = COUNT; i > 0; i--) {
+        char line[64];
+        (void)snprintf(line, sizeof(line), "f.yaml:%d:1: this is wrong", i);
+        note(&complaints, WEIR_INVALID, line);
+        note(&complaints, WEIR_INVALID, "f.yaml:20000:1: this is wrong");
+    }
+    cfg_complaints_sort(&complaints, "f.yaml");
+    const char *text = weir_buf_text(&complaints.lines);
+    assert_in_range(complaints.lines.size, CFG_COMPLAINTS_BYTES, CFG_COMPLAINTS_BYTES + 100);
+    size_t kept = 0;
+    for (const char *at = text; (at = strstr(at, "wrong\n")) != NULL; at++)
+        kept++;
+    char first[64], end[96];
+    (void)snprintf(first, sizeof(first), "f.yaml:%zu:1: ", COUNT - kept + 1);
+    (void)snprintf(end, sizeof(end), "f.yaml:20000:1: this is wrong\n… and %zu more\n",
+                   COUNT - kept);
+    assert_int_equal(strncmp(text, first, strlen(first)), 0);
+    assert_string_equal(text + complaints.lines.size - strlen(end), end);
+}
+
 static void a_line_about_a_place_is_one_line_however_long_and_may_be_a_remark(void **unused)
 {
     (void)unused;
@@ -103,6 +128,7 @@ int main(void)
         cmocka_unit_test(each_line_is_kept_once),
         cmocka_unit_test(they_are_sorted_by_place_and_those_without_one_stay_behind_their_line),
         cmocka_unit_test(an_error_holds_whole_lines_and_says_that_there_are_more),
+        cmocka_unit_test(of_very_many_the_first_are_kept_and_the_others_counted),
         cmocka_unit_test(a_line_about_a_place_is_one_line_however_long_and_may_be_a_remark),
         cmocka_unit_test(reasons_are_of_one_kind_up_to_the_value_that_was_found),
     };
