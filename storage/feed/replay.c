@@ -18,7 +18,8 @@
 enum {
     REPLAYS_MAX = 16,
     REPLAY_ROWS_MAX = 65536,
-    ANSWER_WITHIN_MS = 20, /* what is not made by then is answered later */
+    ANSWER_WITHIN_MS = 20,       /* what is not made by then is answered later */
+    ASKED_LATELY_MS = 10 * 1000, /* those who await an order ask again sooner */
     UNUSED_MS = 3600 * 1000,
     LEFT_OVER_S = 24 * 3600,
 };
@@ -172,17 +173,20 @@ bool storage_replays_step(struct replays *replays)
     return false;
 }
 
-/* The slot of this replay, or the one that was not read for longest. */
+/* The slot of this replay, or the one that was not read for longest. An order that is awaited keeps its slot, or those
+ * who ask for many would never have one; NULL: all of them do. */
 static struct replay *slot_of(struct replays *replays, uint32_t dataset, uint64_t position)
 {
-    struct replay *oldest = &replays->at[0];
+    int64_t lately_ms = weir_now_ms() - ASKED_LATELY_MS;
+    struct replay *oldest = NULL;
 
     for (size_t i = 0; i < REPLAYS_MAX; i++) {
         struct replay *replay = &replays->at[i];
+        bool is_kept = replay->is_awaited && replay->used_ms > lately_ms;
 
         if (replay->dataset == dataset && replay->position == position)
             return replay;
-        if (replay->used_ms < oldest->used_ms)
+        if (!is_kept && (oldest == NULL || replay->used_ms < oldest->used_ms))
             oldest = replay;
     }
     return oldest;
@@ -216,6 +220,11 @@ static enum weir_status get(struct replays *replays, const struct dataset *datas
     int64_t until_ms = weir_now_ms() + ANSWER_WITHIN_MS;
     enum weir_status status;
 
+    if (replay == NULL)
+        return weir_fail(err, WEIR_UNAVAILABLE,
+                         "dataset '%s': the order of its samples has to wait: %d others are "
+                         "awaited already",
+                         dataset->name, REPLAYS_MAX);
     if (replay->dataset != dataset->number || replay->position != position)
         status = begin(replays, dataset, position, replay, err);
     else
@@ -228,7 +237,8 @@ static enum weir_status get(struct replays *replays, const struct dataset *datas
         return status;
     }
     *ret_replay = replay;
-    if (replay->state == REPLAY_READY)
+    replay->is_awaited = replay->state != REPLAY_READY;
+    if (!replay->is_awaited)
         return WEIR_OK;
     storage_pump(replays->store);
     return weir_fail(err, WEIR_UNAVAILABLE,

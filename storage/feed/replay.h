@@ -22,7 +22,8 @@ void storage_replays_drop(struct replays *replays, uint32_t dataset);
 /* Orders that were not read for an hour go; those that are read keep the feed after their position. */
 enum weir_status storage_replays_tidy(struct replays *replays,
                                       struct weir_error *err) WEIR_MUST_USE;
-/* A page of samples after the one that was handed out last; UNAVAILABLE while the order is being made. */
+/* A page of samples after the one that was handed out last; UNAVAILABLE while the order is being made, or
+ * as many others are awaited as can be made at a time. */
 enum weir_status storage_replay_read(struct replays *replays, const struct msg_replay_read *asked,
                                      struct weir_arena *arena, struct msg_replay_is *answer,
                                      struct weir_error *err) WEIR_MUST_USE;

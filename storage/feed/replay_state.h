@@ -16,6 +16,7 @@ struct replay {
     uint32_t dataset; /* 0: the slot is free */
     uint64_t position;
     int64_t used_ms;
+    bool is_awaited; /* the newest to ask for it has been told to ask again */
     enum replay_state state;
     char *path;
     struct order_inputs inputs;

@@ -446,34 +446,76 @@ static void an_order_is_taken_up_after_a_restart_unless_it_is_damaged(void **sta
     assert_true(after.st_size == before.st_size);
 }
 
-/* So many rows that an order of them is begun when it is asked for, and made meanwhile. */
+enum { MANY_ROWS = 500000 };
+
+/* Adds so many rows that an order of them is begun when it is asked for, and made meanwhile. */
+static void add_many(struct storage_inside *fixture)
+{
+    const struct dataset *dataset;
+
+    write_rows(fixture, "a.jsonl", MANY_ROWS, 1);
+    declare(fixture);
+    await_sequence(fixture, 1);
+    write_rows(fixture, "b.jsonl", 0, MANY_ROWS);
+    dataset = fixture->storage->store.catalog->datasets[0];
+    while (dataset->next_row <= MANY_ROWS)
+        weir_loop_step(fixture->loop, TEST_STEP_MS);
+}
+
+static enum weir_status try_replay(struct storage_inside *fixture, uint64_t position,
+                                   struct weir_error *err)
+{
+    const struct msg_replay_read asked = {
+        .dataset = 1, .position = position, .after_time = INT64_MIN, .limit = 1};
+    struct msg_replay_is answer = {0};
+
+    return storage_replay_read(fixture->storage->replays, &asked, fixture->arena, &answer, err);
+}
+
 static void whoever_asks_for_an_order_is_told_why_it_could_not_be_made_meanwhile(void **state)
 {
-    enum { ROWS = 500000 };
     struct storage_inside *fixture = *state;
     struct msg_replay_read asked = {.dataset = 1, .after_time = INT64_MIN};
     WEIR_AUTO_FREE char *folder = weir_format("%s/replays", fixture->dir.path);
-    struct replays *replays = fixture->storage->replays;
-    struct msg_replay_is answer = {0};
-    const struct dataset *dataset;
     struct weir_error err;
 
-    write_rows(fixture, "a.jsonl", ROWS, 1);
-    declare(fixture);
-    await_sequence(fixture, 1);
-    write_rows(fixture, "b.jsonl", 0, ROWS);
-    dataset = fixture->storage->store.catalog->datasets[0];
-    while (dataset->next_row <= ROWS)
-        weir_loop_step(fixture->loop, TEST_STEP_MS);
-    asked.position = dataset->sequence;
-    assert_int_equal(storage_replay_read(replays, &asked, fixture->arena, &answer, &err),
-                     WEIR_UNAVAILABLE);
+    add_many(fixture);
+    asked.position = fixture->storage->store.catalog->datasets[0]->sequence;
+    assert_int_equal(try_replay(fixture, asked.position, &err), WEIR_UNAVAILABLE);
     assert_int_equal(weir_remove_tree(folder, &err), WEIR_OK);
-    while (storage_replays_step(replays))
+    while (storage_replays_step(fixture->storage->replays))
         ;
-    assert_int_equal(storage_replay_read(replays, &asked, fixture->arena, &answer, &err), WEIR_IO);
+    assert_int_equal(try_replay(fixture, asked.position, &err), WEIR_IO);
     assert_non_null(strstr(err.text, "No such file"));
     assert_int_equal(read_replay(fixture, &asked).times.at[0], 0);
+}
+
+static void an_order_that_is_awaited_makes_no_room_for_another_one(void **state)
+{
+    enum { ORDERS = 16 };
+    struct storage_inside *fixture = *state;
+    uint64_t first;
+    struct weir_error err;
+
+    add_many(fixture);
+    first = fixture->storage->store.catalog->datasets[0]->sequence;
+    for (uint64_t i = 1; i <= ORDERS; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof(name), "c%d.jsonl", (int)i);
+        write_rows(fixture, name, 0, 1);
+        await_sequence(fixture, first + i);
+    }
+    for (uint64_t i = 0; i < ORDERS; i++)
+        assert_int_equal(try_replay(fixture, first + i, &err), WEIR_UNAVAILABLE);
+    assert_int_equal(try_replay(fixture, first + ORDERS, &err), WEIR_UNAVAILABLE);
+    assert_non_null(strstr(err.text, "16 others are awaited already"));
+    while (storage_replays_step(fixture->storage->replays))
+        ;
+    for (uint64_t i = 0; i < ORDERS; i++)
+        assert_int_equal(try_replay(fixture, first + i, &err), WEIR_OK);
+    while (try_replay(fixture, first + ORDERS, &err) == WEIR_UNAVAILABLE)
+        (void)storage_replays_step(fixture->storage->replays);
+    assert_int_equal(try_replay(fixture, first + ORDERS, &err), WEIR_OK);
 }
 
 static void samples_in_order_are_paged_from_where_they_lie(void **state)
@@ -590,6 +632,7 @@ int main(void)
         CASE(an_order_needs_a_file_only_when_samples_do_not_lie_in_order),
         CASE(an_order_is_taken_up_after_a_restart_unless_it_is_damaged),
         CASE(whoever_asks_for_an_order_is_told_why_it_could_not_be_made_meanwhile),
+        CASE(an_order_that_is_awaited_makes_no_room_for_another_one),
         CASE(samples_in_order_are_paged_from_where_they_lie),
         CASE(a_consumer_expires_when_storage_has_run_for_thirty_days),
         CASE(a_wall_clock_that_jumps_by_years_expires_nobody_and_keeps_nobody),
