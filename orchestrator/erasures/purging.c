@@ -1,8 +1,9 @@
-/* PURGING: no run begins, and once none is under way (an earlier batch may be measuring its models), everything below
- * runs/ is left over from one: checkpoints, optimizer state, what a model said of each sample. All of it goes, and a
- * training that was not through begins again when its pipeline goes on. So do the shards of exports that are not done,
- * lists of batch digests, what is kept of the reference windows of triggers, rows kept of the samples, what the
- * dispatcher keeps of jobs, the scores that the selector keeps of the samples, and words of people in rows. */
+/* PURGING: no run begins, and once none is under way, and what one has said is not being measured (an earlier batch
+ * may be at its models), everything below runs/ is left over from one: checkpoints, optimizer state, what a model said
+ * of each sample. All of it goes, and a training that was not through begins again when its pipeline goes on. So do
+ * the shards of exports that are not done, lists of batch digests, what is kept of the reference windows of triggers,
+ * rows kept of the samples, what the dispatcher keeps of jobs, the scores that the selector keeps of the samples, and
+ * words of people in rows. */
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "orchestrator/context/events.h"
@@ -141,7 +142,8 @@ void orchestrator_erasure_purge(struct erasure_batch *batch)
     batch->all->runs->are_held = true;
     orchestrator_warm_end(batch->all->runs->warm, 0, "samples are being erased");
     /* Trainers that were asked to stop may still write. */
-    if (batch->all->runs->trainers_alive > 0 || orchestrator_runs_under_way(batch->all->runs)) {
+    if (batch->all->runs->trainers_alive > 0 || orchestrator_runs_under_way(batch->all->runs) ||
+        orchestrator_evaluators_measure(batch->all->evaluators)) {
         orchestrator_erasure_begin_after(batch, ORCHESTRATOR_POLL_MS);
         return;
     }

@@ -17,6 +17,8 @@ struct evaluator {
     struct pipeline_outline pipeline;
     struct evaluation_tasks tasks;
     size_t at;
+    int64_t run; /* that is measured */
+    struct measuring *measuring;
     evaluator_done_fn *done;
     void *owner;
     uint64_t timer;
@@ -48,6 +50,7 @@ static void free_evaluator(struct evaluator *evaluator)
 {
     weir_rpc_forget(evaluator->context->selector, evaluator);
     orchestrator_run_forget(evaluator->all->runs, evaluator);
+    orchestrator_measuring_stop(evaluator->measuring);
     weir_loop_cancel(evaluator->context->loop, evaluator->timer);
     orchestrator_evaluation_tasks_fini(&evaluator->tasks);
     free(evaluator);
@@ -90,6 +93,20 @@ static void pass_over(struct evaluator *evaluator)
     begin_after(evaluator, 0);
 }
 
+static void on_measured(void *owner, const struct weir_error *err)
+{
+    struct evaluator *evaluator = owner;
+    struct weir_error problem;
+    evaluator->measuring = NULL;
+    if (err != NULL) {
+        trouble(evaluator, err->status, err);
+        return;
+    }
+    if (orchestrator_run_remove_files(evaluator->context, evaluator->run, &problem) != WEIR_OK)
+        weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
+    pass_over(evaluator);
+}
+
 static void on_run(void *owner, const struct run_result *run, const struct weir_error *err)
 {
     struct evaluator *evaluator = owner;
@@ -103,14 +120,11 @@ static void on_run(void *owner, const struct run_result *run, const struct weir_
         .task = &evaluator->tasks.at[evaluator->at],
         .run = run,
     };
-    enum weir_status status = orchestrator_evaluation_keep(evaluator->context, &result, &problem);
-    if (status != WEIR_OK) {
+    evaluator->run = run->number;
+    enum weir_status status = orchestrator_measuring_start(
+        evaluator->context, &result, on_measured, evaluator, &evaluator->measuring, &problem);
+    if (status != WEIR_OK)
         trouble(evaluator, status, &problem);
-        return;
-    }
-    if (orchestrator_run_remove_files(evaluator->context, run->number, &problem) != WEIR_OK)
-        weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
-    pass_over(evaluator);
 }
 
 static void start_run(struct evaluator *evaluator, const struct msg_selected *selected)
@@ -227,6 +241,16 @@ static struct evaluator *find(const struct evaluators *evaluators, const void *o
 bool orchestrator_evaluator_busy(const struct evaluators *evaluators, const void *owner)
 {
     return find(evaluators, owner) != NULL;
+}
+
+bool orchestrator_evaluators_measure(const struct evaluators *evaluators)
+{
+    const struct evaluator *evaluator;
+
+    LIST_FOREACH (evaluator, &evaluators->all, link)
+        if (evaluator->measuring != NULL)
+            return true;
+    return false;
 }
 
 /* After what the same owner waits for already. */

@@ -1,4 +1,5 @@
-/* The numbers of one evaluation: computed from what the trainer said of each sample, and kept. */
+/* The numbers of one evaluation: computed from what the trainer said of each sample, on a thread of
+ * their own, and kept. */
 #ifndef ORCHESTRATOR_JUDGING_RESULTS_H
 #define ORCHESTRATOR_JUDGING_RESULTS_H
 
@@ -16,9 +17,18 @@ struct evaluation_result {
     const struct run_result *run;
 };
 
-/* Commits the metrics with their events. May be repeated. */
-enum weir_status orchestrator_evaluation_keep(struct context *context,
+struct measuring;
+
+/* NULL: the metrics are committed, with their events. */
+typedef void measuring_done_fn(void *owner, const struct weir_error *err);
+/* Looks at `task` and `run` during the call only; `pipeline` must outlive it. `done` is called once from the loop, and
+ * the measuring is gone then. May be repeated. UNAVAILABLE when there is no thread to be had. */
+enum weir_status orchestrator_measuring_start(struct context *context,
                                               const struct evaluation_result *result,
+                                              measuring_done_fn *done, void *owner,
+                                              struct measuring **ret_measuring,
                                               struct weir_error *err) WEIR_MUST_USE;
+/* Gives it up; `done` is not called. NULL is fine. */
+void orchestrator_measuring_stop(struct measuring *measuring);
 
 #endif

@@ -10,7 +10,8 @@ void orchestrator_metric_gathered_init(struct metric_gathered *gathered,
                                        const struct metric_input *from)
 {
     *gathered = (struct metric_gathered){
-        .from = from, .input = {.width = from->width, .label_width = from->label_width}};
+        .from = from,
+        .input = {.width = from->width, .label_width = from->label_width, .work = from->work}};
 }
 
 void orchestrator_metric_gathered_fini(struct metric_gathered *gathered)

@@ -9,6 +9,8 @@
 
 #include "core/config/plugin.h"
 
+struct weir_work;
+
 /* `values` are probabilities: width 1 is that of the positive class (labels 0 and 1), width k one
  * per class. For a regression they are the numbers themselves. */
 struct metric_input {
@@ -22,6 +24,7 @@ struct metric_input {
     /* (count, slice_names->count): what `by: NAME` tells apart; NULL: nothing */
     const int64_t *slices;
     const struct cfg_texts *slice_names;
+    struct weir_work *work; /* that it is measured in, and given up with; NULL: none */
 };
 
 struct metric {
@@ -69,6 +72,8 @@ struct metric_result {
 size_t orchestrator_metric_measure(const struct configured_metric *asked,
                                    const struct metric_input *input,
                                    struct metric_result **ret_results);
+/* False: what is measured of this input will not be looked at. */
+bool orchestrator_metric_goes_on(const struct metric_input *input);
 /* Over all samples, without an interval. False: undefined. */
 bool orchestrator_metric_value(const struct configured_metric *asked,
                                const struct metric_input *input, double *ret_value);

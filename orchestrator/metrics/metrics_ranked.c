@@ -67,8 +67,8 @@ static bool measure(const struct metric_input *input, area_fn *area, double *ret
     WEIR_AUTO_FREE struct scored *room = weir_calloc(input->count, sizeof(*room));
     bool two_way = input->width <= 2;
     double total = 0;
-    size_t defined = 0;
-    for (size_t i = 0; i < (two_way ? 1 : input->width); i++) {
+    size_t defined = 0, columns = two_way ? 1 : input->width;
+    for (size_t i = 0; i < columns && orchestrator_metric_goes_on(input); i++) {
         size_t positives = 0;
         if (!score_class(input, room, two_way ? 1 : (int64_t)i, two_way ? input->width - 1 : i,
                          &positives))

@@ -8,6 +8,7 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
+#include "core/loop/work.h"
 #include "core/wire/sample.h"
 #include "orchestrator/metrics/given.h"
 
@@ -232,6 +233,40 @@ static void a_bootstrap_interval_lies_where_theory_says(void **state)
     assert_true(results[0].has_interval);
     assert_true(fabs(results[0].low - (.8 - 1.645 * deviation)) < deviation / 3);
     assert_true(fabs(results[0].high - (.8 + 1.645 * deviation)) < deviation / 3);
+}
+
+static void measure_in_vain(struct weir_work *work, void *owner)
+{
+    static const float VALUES[] = {.9F, .2F, .6F, .4F};
+    static const int64_t LABELS[] = {1, 1, 0, 0};
+    struct metric_result **ret_results = owner;
+    const struct metric_input input = {
+        .values = VALUES, .labels = LABELS, .count = 4, .width = 1, .work = work};
+    WEIR_AUTO(weir_yaml) document = parse("{name: accuracy, bootstrap: 10000, by: label}");
+    WEIR_AUTO(configured_metric) asked = open_metric(document);
+    weir_work_cancel(work);
+    (void)orchestrator_metric_measure(asked, &input, ret_results);
+}
+
+static void on_given_up(void *owner)
+{
+    (void)owner;
+    fail_msg("a work that is stopped says nothing");
+}
+
+static void what_is_given_up_is_neither_drawn_nor_sliced(void **state)
+{
+    (void)state;
+    struct weir_loop *loop = weir_loop_new();
+    struct weir_work *work = NULL;
+    struct weir_error err;
+    WEIR_AUTO_FREE struct metric_result *results = NULL;
+    assert_int_equal(weir_work_start(loop, measure_in_vain, on_given_up, &results, &work, &err),
+                     WEIR_OK);
+    weir_work_stop(work);
+    weir_loop_free(loop);
+    assert_true(results[0].defined && !results[0].has_interval);
+    assert_true(results[1].samples == 0 && results[2].samples == 0);
 }
 
 /* ---- what a run has said ---- */
@@ -470,6 +505,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_is_no_number_is_undefined_or_wrong_but_never_a_crash),
         cmocka_unit_test(a_regression_that_is_no_number_is_undefined),
         cmocka_unit_test(slices_by_label_add_up_to_the_whole),
+        cmocka_unit_test(what_is_given_up_is_neither_drawn_nor_sliced),
         cmocka_unit_test(labels_are_read_by_what_their_bits_are),
         cmocka_unit_test(groups_are_ranked_apart_and_averaged),
         cmocka_unit_test(a_field_tells_samples_apart),
