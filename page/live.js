@@ -245,25 +245,40 @@ function livePipelineSection(name) {
 
 const REACHED = 'a, select, summary, [tabindex]';
 
+/* Elements of a section by the figure or table that they are in, and their place there: figures come as there is more to
+   show. */
+function placed(section, selector) {
+  const found = new Map(), counts = new Map();
+  for (const one of section.querySelectorAll(selector)) {
+    const around = one.closest('[data-view], .wide');
+    const name = (around && (around.dataset.view || around.getAttribute('aria-label'))) || '';
+    const nth = counts.get(name) || 0;
+    counts.set(name, nth + 1);
+    found.set(`${name} ${nth}`, one);
+  }
+  return found;
+}
+
 /* Opens, chooses and focuses in a section what was so in the one before it. */
 function takeOver(before, after) {
-  const old = [...before.querySelectorAll(REACHED)], now = [...after.querySelectorAll(REACHED)];
+  const old = placed(before, REACHED), now = placed(after, REACHED);
   const choice = before.querySelector('select'), next = after.querySelector('select');
   if (choice && next && choice.selectedIndex < next.length) {
     next.selectedIndex = choice.selectedIndex;
     next.dispatchEvent(new Event('change'));
   }
-  const details = after.querySelectorAll('details');
-  before.querySelectorAll('details').forEach((one, i) => {
-    if (one.open && details[i]) details[i].open = true;
+  const details = placed(after, 'details');
+  placed(before, 'details').forEach((one, at) => {
+    if (one.open && details.has(at)) details.get(at).open = true;
   });
-  const focused = old.indexOf(document.activeElement);
-  const scrolled = [...before.querySelectorAll('.wide')].map((one) => [one.scrollLeft, one.scrollTop]);
+  const focused = [...old.keys()].find((at) => old.get(at) === document.activeElement);
+  const scrolled = [...placed(before, '.wide')].map(([at, one]) => [at, one.scrollLeft, one.scrollTop]);
   return () => {
-    if (focused >= 0 && now[focused]) now[focused].focus({ preventScroll: true });
-    after.querySelectorAll('.wide').forEach((one, i) => {
-      if (scrolled[i]) [one.scrollLeft, one.scrollTop] = scrolled[i];
-    });
+    if (now.has(focused)) now.get(focused).focus({ preventScroll: true });
+    const tables = placed(after, '.wide');
+    for (const [at, left, top] of scrolled) {
+      if (tables.has(at)) [tables.get(at).scrollLeft, tables.get(at).scrollTop] = [left, top];
+    }
   };
 }
 
