@@ -18,7 +18,14 @@ void weir_quota_fini(struct weir_quota *quota)
 
 uint64_t weir_quota_key(const char *name)
 {
-    return name[0] != '\0' ? weir_hash64(weir_bytes_of(name), 0) : 0;
+    return name != NULL && name[0] != '\0' ? weir_hash64(weir_bytes_of(name), 0) : 0;
+}
+
+size_t weir_quota_has(const struct weir_quota *quota, uint64_t key)
+{
+    const struct weir_cache_entry *entry = weir_cache_find(&quota->keys, key);
+
+    return entry != NULL ? entry->size : 0;
 }
 
 bool weir_quota_allows(const struct weir_quota *quota, uint64_t key, size_t amount, size_t whole)
@@ -29,8 +36,7 @@ bool weir_quota_allows(const struct weir_quota *quota, uint64_t key, size_t amou
 bool weir_quota_allows_times(const struct weir_quota *quota, uint64_t key, size_t amount,
                              size_t whole, size_t times)
 {
-    const struct weir_cache_entry *entry = weir_cache_find(&quota->keys, key);
-    size_t has = entry != NULL ? entry->size : 0, taken = quota->keys.size;
+    size_t has = weir_quota_has(quota, key), taken = quota->keys.size;
     bool is_there = taken <= whole && amount <= whole - taken;
 
     return is_there && (key == 0 || has + amount <= times * (whole - taken - amount));

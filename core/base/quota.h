@@ -12,8 +12,10 @@ struct weir_quota {
 };
 
 void weir_quota_fini(struct weir_quota *quota);
-/* Returns the number that stands for a key; 0 for "": it is on this host, and may take all that is left. */
+/* Returns the number that stands for a key; 0 for "" or NULL: it is on this host, and may take all that is left. */
 uint64_t weir_quota_key(const char *name);
+/* Returns what the key has taken. */
+size_t weir_quota_has(const struct weir_quota *quota, uint64_t key);
 /* True when there are `amount` of `whole` for the key. */
 bool weir_quota_allows(const struct weir_quota *quota, uint64_t key, size_t amount, size_t whole);
 /* The same of a key that may have `times` as much as it leaves. */

@@ -61,15 +61,10 @@ static int free_slot(struct pool *pool)
     return (int)pool->count++;
 }
 
-static uint64_t quota_key(const char *key)
-{
-    return key != NULL ? weir_quota_key(key) : 0;
-}
-
 bool preprocess_pool_has_room(const struct pool *pool, const struct pool_beat *beat)
 {
     return preprocess_pool_slot(pool, beat->name) >= 0 ||
-           weir_quota_allows_times(&pool->quota, quota_key(beat->key), 1, POOL_WORKERS_MAX,
+           weir_quota_allows_times(&pool->quota, weir_quota_key(beat->key), 1, POOL_WORKERS_MAX,
                                    POOL_KEY_TIMES);
 }
 
@@ -117,8 +112,8 @@ static void keep_key(struct pool *pool, struct pool_worker *worker, const char *
 {
     if (weir_str_equal(worker->key, key))
         return;
-    weir_quota_give(&pool->quota, quota_key(worker->key), 1);
-    weir_quota_take(&pool->quota, quota_key(key), 1);
+    weir_quota_give(&pool->quota, weir_quota_key(worker->key), 1);
+    weir_quota_take(&pool->quota, weir_quota_key(key), 1);
     free(worker->key);
     worker->key = weir_strdup(key);
 }
@@ -202,7 +197,7 @@ void preprocess_pool_look(struct pool *pool, int64_t now_ms)
         pool->live += preprocess_pool_is_heard(pool, i, now_ms);
         if (worker->name == NULL || now_ms - worker->heard_ms < POOL_FORGET_MS)
             continue;
-        weir_quota_give(&pool->quota, quota_key(worker->key), 1);
+        weir_quota_give(&pool->quota, weir_quota_key(worker->key), 1);
         free(worker->name);
         free(worker->endpoint);
         free(worker->key);

@@ -5,10 +5,10 @@
  * while a report will count them. */
 #include "storage/reading/use_leases.h"
 
-#include "core/base/cache.h"
 #include "core/base/hash.h"
 #include "core/base/index.h"
 #include "core/base/memory.h"
+#include "core/base/quota.h"
 #include "core/base/rng.h"
 
 #include <stdlib.h>
@@ -38,12 +38,6 @@ struct holder {
     uint64_t key; /* hash of its name; 0: it has none */
 };
 
-/* A key with running leases of a kind that is bounded by key. */
-struct lessee {
-    struct weir_cache_entry entry;
-    size_t running;
-};
-
 /* Of slots. */
 struct holder_list {
     uint32_t first, last; /* NOBODY: it is empty */
@@ -66,8 +60,7 @@ struct use_leases {
     size_t holder_count, holder_capacity;
     struct weir_index sessions; /* of holders; entries of the forgotten ones stay for a while */
     size_t known;               /* slots in use */
-    size_t running[USE_KINDS];  /* leases, by the kind of their holders */
-    struct weir_cache lessees[USE_KINDS];
+    struct weir_quota running[USE_KINDS]; /* leases, by the kind of their holders and their key */
 
     /* named[i]: running, and their newest epoch is epoch_in_force + i, or older for i = 0. One for each epoch up to the
      * newest. */
@@ -100,21 +93,12 @@ void storage_leases_none_before(struct use_leases *leases)
     leases->blind_until_ms = INT64_MIN;
 }
 
-static void free_lessees(struct weir_cache *lessees)
-{
-    for (struct lessee *lessee; (lessee = weir_cache_oldest(lessees)) != NULL;) {
-        weir_cache_remove(lessees, &lessee->entry);
-        free(lessee);
-    }
-    weir_cache_fini(lessees);
-}
-
 void storage_leases_free(struct use_leases *leases)
 {
     if (leases == NULL)
         return;
     for (size_t kind = 0; kind < USE_KINDS; kind++)
-        free_lessees(&leases->lessees[kind]);
+        weir_quota_fini(&leases->running[kind]);
     weir_index_fini(&leases->sessions);
     free(leases->holders);
     free(leases->named);
@@ -234,7 +218,7 @@ static const struct {
 
 static size_t left(const struct use_leases *leases, enum use_kind kind)
 {
-    return KINDS[kind].most - leases->running[kind];
+    return KINDS[kind].most - leases->running[kind].keys.size;
 }
 
 /* Two keys of one hash share what one may have. */
@@ -245,43 +229,6 @@ static uint64_t key_of(const struct use_leases *leases, const struct use_request
     return weir_hash64(weir_bytes_of(asked->key), leases->sessions.seed);
 }
 
-/* Returns the leases of the kind that run under a key, or NULL: there are none. */
-static struct lessee *lessee_of(const struct use_leases *leases, enum use_kind kind, uint64_t key)
-{
-    struct weir_cache_entry *entry = weir_cache_find(&leases->lessees[kind], key);
-
-    return entry != NULL ? entry->owner : NULL;
-}
-
-static void count_begin(struct use_leases *leases, enum use_kind kind, uint64_t key)
-{
-    struct lessee *lessee;
-
-    leases->running[kind]++;
-    if (KINDS[kind].share == 0)
-        return;
-    lessee = lessee_of(leases, kind, key);
-    if (lessee == NULL) {
-        lessee = weir_calloc(1, sizeof(*lessee));
-        weir_cache_add(&leases->lessees[kind], &lessee->entry, key, 1, lessee);
-    }
-    lessee->running++;
-}
-
-static void count_end(struct use_leases *leases, enum use_kind kind, uint64_t key)
-{
-    struct lessee *lessee;
-
-    leases->running[kind]--;
-    if (KINDS[kind].share == 0)
-        return;
-    lessee = lessee_of(leases, kind, key);
-    if (--lessee->running > 0)
-        return;
-    weir_cache_remove(&leases->lessees[kind], &lessee->entry);
-    free(lessee);
-}
-
 /* ---- the end of leases ---- */
 
 /* Ends the lease of a running holder. It still counts in the report of the epochs that are not in force yet. */
@@ -290,7 +237,7 @@ static void end_lease(struct use_leases *leases, uint32_t slot, enum holder_stat
     struct holder *holder = &leases->holders[slot];
 
     remove_from(leases, list_of(leases, holder), slot);
-    count_end(leases, holder->kind, holder->key);
+    weir_quota_give(&leases->running[holder->kind], holder->key, 1);
     holder->state = state;
     if (leases->epoch_in_force == leases->epoch)
         forget(leases, slot);
@@ -418,7 +365,7 @@ static enum weir_status refuse_key(const struct use_leases *leases, const struct
     return weir_fail(err, WEIR_LIMIT,
                      "%zu use leases%s are running %s%s%s, as many as there can be while %zu are "
                      "left for everybody: expected that one ends before another begins",
-                     lessee_of(leases, asked->kind, key)->running, KINDS[asked->kind].name,
+                     weir_quota_has(&leases->running[asked->kind], key), KINDS[asked->kind].name,
                      key != 0 ? "under key '" : "on this host", key != 0 ? asked->key : "",
                      key != 0 ? "'" : "", left(leases, asked->kind));
 }
@@ -427,9 +374,9 @@ static enum weir_status refuse_key(const struct use_leases *leases, const struct
 static bool may_have_more(const struct use_leases *leases, const struct use_request *asked)
 {
     size_t share = KINDS[asked->kind].share;
-    const struct lessee *lessee = lessee_of(leases, asked->kind, key_of(leases, asked));
+    size_t has = weir_quota_has(&leases->running[asked->kind], key_of(leases, asked));
 
-    return lessee == NULL || lessee->running < share * left(leases, asked->kind);
+    return share == 0 || has == 0 || has < share * left(leases, asked->kind);
 }
 
 static bool is_room(const struct use_leases *leases, const struct use_request *asked)
@@ -520,7 +467,7 @@ static void begin_lease(struct use_leases *leases, uint32_t slot, uint64_t named
     if (holder->named < named)
         holder->named = named;
     if (holder->state != HOLDER_RUNNING)
-        count_begin(leases, holder->kind, holder->key);
+        weir_quota_take(&leases->running[holder->kind], holder->key, 1);
     holder->state = HOLDER_RUNNING;
     place = place_of(leases, holder->named);
     list = &leases->named[place];
