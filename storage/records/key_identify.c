@@ -9,10 +9,19 @@
 
 #include <stdlib.h>
 
+/* The beginning of a file: of the many records that are identified in it, each would read it again. */
+struct held_head {
+    const struct dataset *dataset; /* NULL: none is held */
+    uint64_t device, inode;
+    int64_t mtime_ns;
+    struct weir_buf bytes;
+};
+
 struct key_identifier {
     struct gather_from from;
     const struct dataset *dataset; /* whose manifest is held */
     struct manifest *manifest;     /* NULL: there is none */
+    struct held_head head;         /* of the file that was read last */
 };
 
 struct key_identifier *storage_key_identifier_new(const struct gather_from *from)
@@ -28,6 +37,7 @@ void storage_key_identifier_free(struct key_identifier *identifier)
     if (identifier == NULL)
         return;
     storage_manifest_free(identifier->manifest);
+    weir_buf_fini(&identifier->head.bytes);
     free(identifier);
 }
 
@@ -97,34 +107,58 @@ static void on_refuse(void *owner, const struct format_refusal *refusal)
 
 static size_t size_of_head(const struct located *found)
 {
-    const struct declaration *d = found->dataset->declaration;
-
-    if (d->format->is_one_sample && d->is_remote) /* nothing of it says whose it is */
+    if (found->dataset->declaration->format->is_one_sample) /* nothing of it says whose it is */
         return 0;
     return found->file->size < FORMAT_HEAD_MAX ? (size_t)found->file->size : FORMAT_HEAD_MAX;
 }
 
-/* The beginning of the file and the record; false when they are no longer what was indexed. */
-static bool read_both(const struct gather_from *from, const struct located *found,
-                      struct weir_buf *head, struct weir_buf *window)
+static bool holds_head(const struct held_head *head, const struct located *found)
 {
+    const struct stored_file *file = found->file;
+
+    return head->dataset == found->dataset && head->device == file->device &&
+           head->inode == file->inode && head->mtime_ns == file->mtime_ns &&
+           head->bytes.size == size_of_head(found);
+}
+
+static void hold_head(struct held_head *head, const struct located *found, size_t size)
+{
+    head->dataset = found->dataset;
+    head->device = found->file->device;
+    head->inode = found->file->inode;
+    head->mtime_ns = found->file->mtime_ns;
+    head->bytes.size = size;
+}
+
+/* The record, and the beginning of its file unless that is held; false when they are no longer what was indexed. */
+static bool read_both(struct key_identifier *identifier, const struct located *found,
+                      struct weir_buf *window)
+{
+    struct held_head *head = &identifier->head;
     bool is_one_sample = found->dataset->declaration->format->is_one_sample;
+    bool is_held = holds_head(head, found);
     struct gather_range ranges[2] = {
-        {.dataset = found->dataset, .file = found->file, .length = size_of_head(found)},
         {.dataset = found->dataset,
          .file = found->file,
          .offset = found->offset,
          .length = is_one_sample ? 0 : found->length},
+        {.dataset = found->dataset, .file = found->file, .length = size_of_head(found)},
     };
 
-    weir_buf_reserve(head, ranges[0].length + 1);
-    weir_buf_reserve(window, ranges[1].length + 1);
-    ranges[0].to = head->at;
-    ranges[1].to = window->at;
-    storage_gather(from, ranges, WEIR_COUNT(ranges));
-    head->size = ranges[0].length;
-    window->size = ranges[1].length;
-    return ranges[0].is_read && ranges[1].is_read;
+    weir_buf_reserve(window, ranges[0].length + 1);
+    ranges[0].to = window->at;
+    if (!is_held) {
+        head->dataset = NULL;
+        weir_buf_clear(&head->bytes);
+        weir_buf_reserve(&head->bytes, ranges[1].length + 1);
+        ranges[1].to = head->bytes.at;
+    }
+    storage_gather(&identifier->from, ranges, is_held ? 1 : 2);
+    if (!ranges[0].is_read || !(is_held || ranges[1].is_read))
+        return false;
+    window->size = ranges[0].length;
+    hold_head(head, found, ranges[1].length);
+    return true;
 }
 
 static void read_record(struct key_identifier *identifier, const struct located *found,
@@ -139,12 +173,11 @@ static void read_record(struct key_identifier *identifier, const struct located 
                                  .is_full = true};
     struct format_progress progress;
     struct weir_error err;
-    WEIR_AUTO_BUF head = {0};
     WEIR_AUTO_BUF window = {0};
 
-    if (!read_both(&identifier->from, found, &head, &window))
+    if (!read_both(identifier, found, &window))
         return;
-    input.head = weir_buf_view(&head);
+    input.head = weir_buf_view(&identifier->head.bytes);
     input.window = weir_buf_view(&window);
     if (d->format->index(&input, d->options, &d->fields, &sink, &progress, &err) != WEIR_OK)
         reading->identity.is_known = false;

@@ -1,4 +1,6 @@
 /* An erasure of more samples than one epoch holds: it comes in pages, which together are all of it, whatever dies. */
+#include "core/base/clock.h"
+#include "core/base/file.h"
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
 #include "storage/erasure/erasure_record.h"
@@ -10,6 +12,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +24,10 @@ enum {
     MINE = 13,
     PAGES = 5,
     CROWD = 600,
-}; /* every third line but the first is mine */
+    MANY = 2000, /* lines of one person, */
+    LINE_BYTES = 200,
+    READ_TIMES_MAX = 3, /* that look-up and tombstones may read them */
+};                      /* every third line but the first is mine */
 
 static int begin(void **state)
 {
@@ -309,6 +315,61 @@ static void many_requests_cost_one_epoch_and_each_has_its_own_sample(void **stat
     }
 }
 
+/* Bytes that this process has read from files so far; what comes through sockets is received. */
+static uint64_t bytes_read(void)
+{
+    WEIR_AUTO_BUF text = {0};
+    struct weir_error err;
+    unsigned long long bytes = 0;
+
+    assert_int_equal(weir_file_read("/proc/self/io", 4096, &text, &err), WEIR_OK);
+    assert_int_equal(sscanf(weir_buf_text(&text), "rchar: %llu", &bytes), 1);
+    return bytes;
+}
+
+static void write_lines_of_me(struct storage_inside *inside, int count)
+{
+    int64_t limit_ms = weir_now_ms() + TEST_PATIENCE_MS;
+    WEIR_AUTO_BUF text = {0};
+
+    for (int i = 0; i < count; i++) {
+        size_t end = text.size + LINE_BYTES - 3;
+
+        weir_buf_printf(&text, "{\"ts\":%d,\"user\":\"me\",\"text\":\"", i + 1);
+        while (text.size < end)
+            weir_buf_append(&text, &"abcdefghijklmnop"[text.size % 16], 1);
+        weir_buf_append_text(&text, "\"}\n");
+    }
+    storage_inside_write(inside, "many.jsonl", weir_buf_text(&text));
+    while (inside->storage->store.catalog->datasets[0]->accounts.live < LINES + (uint64_t)count) {
+        assert_true(weir_now_ms() < limit_ms);
+        storage_scope_add_all(&inside->storage->store.catalog->datasets[0]->dirty);
+        storage_scanner_start(inside->storage->scanner);
+        weir_loop_step(inside->loop, TEST_STEP_MS);
+    }
+}
+
+static void samples_are_put_under_tombstones_by_their_own_bytes(void **state)
+{
+    static const char *const ME[] = {"me"};
+    const struct msg_erase_accept accept = {
+        .uuid = "u-1", .dataset = "", .subjects = {ME, 1}, .reference = ""};
+    struct storage_inside *inside = *state;
+    struct msg_erase_accepted accepted;
+    struct weir_error err;
+    uint64_t before;
+
+    inside->storage->eraser.epoch_ids = ERASE_PAGE_IDS;
+    write_lines_of_me(inside, MANY);
+    before = bytes_read();
+    assert_int_equal(
+        storage_erase_accept(&inside->storage->eraser, &accept, inside->arena, &accepted, &err),
+        WEIR_OK);
+    await(inside, "tombstoned");
+    assert_int_equal(page(inside, 0).samples, MANY + MINE);
+    assert_in_range((bytes_read() - before) / (MANY + MINE), 0, READ_TIMES_MAX * LINE_BYTES);
+}
+
 static void a_group_has_one_number_for_a_request_and_refuses_what_is_wrong_alone(void **state)
 {
     static const char *const ME[] = {"me"}, *const NOBODY[] = {"nobody"};
@@ -356,6 +417,7 @@ int main(void)
         CASE(it_is_in_force_when_the_last_of_its_epochs_is),
         CASE(fingerprints_of_what_is_verified_go_also_after_a_death),
         CASE(many_requests_cost_one_epoch_and_each_has_its_own_sample),
+        CASE(samples_are_put_under_tombstones_by_their_own_bytes),
         CASE(a_group_has_one_number_for_a_request_and_refuses_what_is_wrong_alone),
     };
     return cmocka_run_group_tests_name("storage: erasures of several pages", tests, NULL, NULL);
