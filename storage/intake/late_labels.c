@@ -153,8 +153,9 @@ static enum weir_status locate(const struct stager *s, uint64_t place, struct lo
     return WEIR_OK;
 }
 
-/* Under a new id the sample must be found by its subject as before: one whose record cannot be read waits on. */
-static void stage(const struct stager *s, const struct located *found, uint64_t hash, int64_t label)
+/* Under a new id the sample must be found by its subject as before: one whose record cannot be read keeps its id, and
+ * the label that it has. Returns true when it gets a new one. */
+static bool stage(const struct stager *s, const struct located *found, uint64_t hash, int64_t label)
 {
     struct batch_row row = {.time = found->time,
                             .label = label,
@@ -167,12 +168,13 @@ static void stage(const struct stager *s, const struct located *found, uint64_t 
         struct key_identity identity = storage_key_identify(s->identifier, found);
 
         if (!identity.is_known)
-            return;
+            return false;
         row.has_subject = identity.has_subject;
         row.subject = identity.subject.hash;
     }
     storage_batch_touch(s->late, found->file);
     storage_batch_row(s->late, found->file, &row);
+    return true;
 }
 
 struct met_bytes {
@@ -224,9 +226,9 @@ static enum weir_status stage_key(const struct stager *s, const struct sorted_ru
         status = locate(s, hits[i].id, &found, &is_there);
         if (status != WEIR_OK || !is_there || !meet(&met, &found))
             continue;
-        if (!storage_dataset_is_dead(s->dataset, block_of(hits[i].id), row_of(hits[i].id)))
+        if (stage(s, &found, hits[i].hash, label) &&
+            !storage_dataset_is_dead(s->dataset, block_of(hits[i].id), row_of(hits[i].id)))
             storage_id_list_add(&s->late->replaced, hits[i].id);
-        stage(s, &found, hits[i].hash, label);
     }
     met_fini(&met);
     return status;

@@ -492,6 +492,28 @@ static void a_sample_waits_for_its_label(void **state)
     assert_int_equal(storage_lab_dataset(&lab, "ads").live, 2);
 }
 
+/* Its new id could not be found by its subject. */
+static void a_sample_whose_record_cannot_be_read_keeps_the_label_that_it_has(void **state)
+{
+    const off_t COMMA = sizeof("ts,ad,user\n1,A") - 1;
+    struct msg_dataset_is is;
+
+    (void)state;
+    make_folders();
+    storage_lab_write(&lab, "ads/a.csv", "ts,ad,user\n1,A,u1\n2,B,u2\n");
+    assert_int_equal(storage_lab_declare(&lab, LABELLED_ADS_OF_USERS), WEIR_OK);
+    (void)storage_lab_await(&lab, "ads", 2);
+    storage_lab_write(&lab, "clicks/a.csv", "ts,ad,clicked\n5,A,1\n6,B,2\n");
+    (void)await_labelled(2);
+    storage_lab_flip(&lab, "source/ads/a.csv", COMMA);
+    storage_lab_write(&lab, "clicks/b.csv", "ts,ad,clicked\n7,A,3\n8,B,4\n");
+    (void)storage_lab_await(&lab, "clicks", 2);
+    is = storage_lab_dataset(&lab, "ads");
+    assert_int_equal(is.ingested, 5);
+    assert_int_equal(label_of(4), 4);
+    assert_int_equal(is.live, 2);
+}
+
 /* Killed when labels are being joined: each is joined once. */
 static void a_death_while_labels_arrive_joins_each_once(void **state)
 {
@@ -539,6 +561,7 @@ int main(void)
         CASE(duplicates_do_not_depend_on_deaths),
         CASE(one_label_is_given_to_very_many_samples),
         CASE(a_sample_waits_for_its_label),
+        CASE(a_sample_whose_record_cannot_be_read_keeps_the_label_that_it_has),
         CASE(a_death_while_labels_arrive_joins_each_once),
     };
 
