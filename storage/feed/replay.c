@@ -16,7 +16,8 @@
 #include <unistd.h>
 
 enum {
-    REPLAYS_MAX = 16,
+    REPLAYS_MAX = 64, /* open; the files of others stay */
+    MAKING_MAX = 16,  /* of them, being made */
     REPLAY_ROWS_MAX = 65536,
     ANSWER_WITHIN_MS = 20,       /* what is not made by then is answered later */
     ASKED_LATELY_MS = 10 * 1000, /* those who await an order ask again sooner */
@@ -28,6 +29,7 @@ struct replays {
     struct store *store;
     char *folder;
     struct replay at[REPLAYS_MAX];
+    struct order_row *rows; /* WEIR_BLOCK_ROWS: of whichever replay is looked at */
     size_t rotation; /* whose piece is next */
 };
 
@@ -46,6 +48,15 @@ static bool is_left_over(const char *name, const struct stat *found, uint32_t da
 {
     (void)dataset;
     return storage_replay_is_left_over(name, found->st_mtime, weir_now_wall_us() / 1000000);
+}
+
+/* The same of those that may be being written. */
+static bool is_unread(const char *name, const struct stat *found, uint32_t dataset)
+{
+    size_t size = strlen(name);
+
+    return (size <= 5 || strcmp(name + size - 5, ".part") != 0) &&
+           is_left_over(name, found, dataset);
 }
 
 static bool is_of(const char *name, const struct stat *found, uint32_t dataset)
@@ -76,6 +87,7 @@ struct replays *storage_replays_new(struct store *store)
 
     replays->folder = weir_format("%s/replays", store->data_dir);
     replays->store = store;
+    replays->rows = weir_calloc(WEIR_BLOCK_ROWS, sizeof(*replays->rows));
     sweep(replays, is_left_over, 0);
     return replays;
 }
@@ -87,7 +99,6 @@ static void close_replay(struct replay *replay)
     storage_order_free(replay->order);
     storage_deaths_fini(&replay->deaths);
     free(replay->marks);
-    free(replay->rows);
     free(replay->path);
     *replay = (struct replay){0};
 }
@@ -103,8 +114,10 @@ void storage_replays_free(struct replays *replays)
 {
     for (size_t i = 0; replays != NULL && i < REPLAYS_MAX; i++)
         close_replay(&replays->at[i]);
-    if (replays != NULL)
-        free(replays->folder);
+    if (replays == NULL)
+        return;
+    free(replays->rows);
+    free(replays->folder);
     free(replays);
 }
 
@@ -114,6 +127,7 @@ void storage_replays_drop(struct replays *replays, uint32_t dataset)
         if (replays->at[i].dataset == dataset)
             close_replay(&replays->at[i]);
     }
+    memset(replays->rows, 0, WEIR_BLOCK_ROWS * sizeof(*replays->rows));
     sweep(replays, is_of, dataset);
 }
 
@@ -134,6 +148,7 @@ enum weir_status storage_replays_tidy(struct replays *replays, struct weir_error
         if (replay->dataset != 0)
             status = storage_feed_keep(store, dataset, replay->position, err);
     }
+    sweep(replays, is_unread, 0);
     return status;
 }
 
@@ -174,22 +189,36 @@ bool storage_replays_step(struct replays *replays)
 }
 
 /* The slot of this replay, or the one that was not read for longest. An order that is awaited keeps its slot, or those
- * who ask for many would never have one; NULL: all of them do. */
+ * who ask for many would never have one; NULL: as many as can be made at a time do. */
 static struct replay *slot_of(struct replays *replays, uint32_t dataset, uint64_t position)
 {
     int64_t lately_ms = weir_now_ms() - ASKED_LATELY_MS;
-    struct replay *oldest = NULL;
+    struct replay *oldest_made = NULL, *oldest_unmade = NULL;
+    size_t unmade = 0;
 
     for (size_t i = 0; i < REPLAYS_MAX; i++) {
         struct replay *replay = &replays->at[i];
-        bool is_kept = replay->is_awaited && replay->used_ms > lately_ms;
+        bool is_made = replay->dataset == 0 || replay->state == REPLAY_READY;
+        struct replay **oldest = is_made ? &oldest_made : &oldest_unmade;
 
         if (replay->dataset == dataset && replay->position == position)
             return replay;
-        if (!is_kept && (oldest == NULL || replay->used_ms < oldest->used_ms))
-            oldest = replay;
+        unmade += !is_made;
+        if (!is_made && replay->is_awaited && replay->used_ms > lately_ms)
+            continue;
+        if (*oldest == NULL || replay->used_ms < (*oldest)->used_ms)
+            *oldest = replay;
     }
-    return oldest;
+    return unmade < MAKING_MAX ? oldest_made : oldest_unmade;
+}
+
+/* An order that makes room for another one leaves its file: whoever goes on with it opens it again. */
+static void make_room(struct replay *replay)
+{
+    if (replay->state == REPLAY_READY)
+        close_replay(replay);
+    else
+        drop_replay(replay);
 }
 
 static enum weir_status begin(struct replays *replays, const struct dataset *dataset,
@@ -197,7 +226,8 @@ static enum weir_status begin(struct replays *replays, const struct dataset *dat
 {
     enum weir_status status = weir_make_directories(replays->folder, 0700, err);
 
-    drop_replay(replay);
+    make_room(replay);
+    replay->rows = replays->rows;
     replay->position = position;
     replay->path = weir_format("%s/%u-%llu.order", replays->folder, dataset->number,
                                (unsigned long long)position);
@@ -224,7 +254,7 @@ static enum weir_status get(struct replays *replays, const struct dataset *datas
         return weir_fail(err, WEIR_UNAVAILABLE,
                          "dataset '%s': the order of its samples has to wait: %d others are "
                          "awaited already",
-                         dataset->name, REPLAYS_MAX);
+                         dataset->name, MAKING_MAX);
     if (replay->dataset != dataset->number || replay->position != position)
         status = begin(replays, dataset, position, replay, err);
     else

@@ -102,7 +102,6 @@ enum weir_status storage_replay_open(const struct dataset *dataset, struct repla
                          "what was there is unknown: begin the replay again",
                          dataset->name, (unsigned long long)replay->position);
     replay->state = REPLAY_CHECKING;
-    replay->rows = weir_calloc(WEIR_BLOCK_ROWS, sizeof(*replay->rows));
     replay->last = (struct order_row){.time = INT64_MIN};
     replay->deaths_upto = UINT64_MAX;
     return WEIR_OK;
@@ -190,8 +189,6 @@ static enum weir_status merge(struct store *store, const struct dataset *dataset
         return status;
     storage_order_sort_free(replay->sort);
     replay->sort = NULL;
-    free(replay->rows);
-    replay->rows = NULL;
     status = storage_order_open(replay->path, &replay->inputs, &replay->order, err);
     if (status == WEIR_OK)
         replay->state = REPLAY_READY;

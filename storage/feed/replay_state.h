@@ -30,7 +30,7 @@ struct replay {
     struct order *order;     /* NULL when READY: samples lie in order */
     struct order_row *marks; /* CHECKING and in place: one sample of each chunk */
     size_t mark_count, mark_capacity;
-    struct order_row *rows; /* WEIR_BLOCK_ROWS, for one chunk */
+    struct order_row *rows; /* WEIR_BLOCK_ROWS, for one chunk; borrowed */
     /* why it could not be made; the status is WEIR_OK while it can */
     struct weir_error trouble;
 };

@@ -518,6 +518,30 @@ static void an_order_that_is_awaited_makes_no_room_for_another_one(void **state)
     assert_int_equal(try_replay(fixture, first + ORDERS, &err), WEIR_OK);
 }
 
+static void orders_of_more_replays_than_are_open_are_made_once(void **state)
+{
+    enum { ORDERS = 70 };
+    struct storage_inside *fixture = *state;
+    WEIR_AUTO_FREE char *path = weir_format("%s/replays/1-2.order", fixture->dir.path);
+    struct stat before, after;
+
+    write_rows(fixture, "a.jsonl", 100, 50);
+    declare(fixture);
+    await_sequence(fixture, 1);
+    for (uint64_t i = 1; i <= ORDERS; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof(name), "c%d.jsonl", (int)i);
+        write_rows(fixture, name, 0, 1);
+        await_sequence(fixture, 1 + i);
+        assert_int_equal(count_replay(fixture, 1 + i), 50 + i);
+    }
+    assert_int_equal(count_orders(fixture), ORDERS);
+    assert_int_equal(stat(path, &before), 0);
+    assert_int_equal(count_replay(fixture, 2), 51);
+    assert_int_equal(stat(path, &after), 0);
+    assert_int_equal(before.st_ino, after.st_ino);
+}
+
 static void samples_in_order_are_paged_from_where_they_lie(void **state)
 {
     struct storage_inside *fixture = *state;
@@ -633,6 +657,7 @@ int main(void)
         CASE(an_order_is_taken_up_after_a_restart_unless_it_is_damaged),
         CASE(whoever_asks_for_an_order_is_told_why_it_could_not_be_made_meanwhile),
         CASE(an_order_that_is_awaited_makes_no_room_for_another_one),
+        CASE(orders_of_more_replays_than_are_open_are_made_once),
         CASE(samples_in_order_are_paged_from_where_they_lie),
         CASE(a_consumer_expires_when_storage_has_run_for_thirty_days),
         CASE(a_wall_clock_that_jumps_by_years_expires_nobody_and_keeps_nobody),
