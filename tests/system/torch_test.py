@@ -303,6 +303,25 @@ def test_what_is_drawn_goes_on_where_it_was():
     assert drawn() == second
 
 
+def test_an_epoch_is_over_once_whatever_comes_late_in_relaxed_order():
+    sys.path.insert(0, str(PACKAGE.parent))
+    import weir.torch
+
+    names = {name: None for name in weir.Task._fields}
+    task = weir.Task(**{**names, "mode": "train", "seed": 1, "label_type": 1, "reports": False})
+    options = {name: None for name in ("inputs", "predictions", "embed", "autocast", "parameters", "stop_after", "clip")}
+    served = weir.torch._Served(task, {
+        **options, "model": lambda task: torch.nn.Linear(1, 1), "loss": lambda outputs, labels: (outputs - labels).abs(),
+        "optimizer": lambda parameters: torch.optim.SGD(parameters, lr=1.0), "device": "cpu", "save_every": 60.0, "validation": 0.0,
+        "schedule": lambda optimizer: torch.optim.lr_scheduler.StepLR(optimizer, 1, gamma=0.5), "schedule_by": "epoch", "accumulate": 1})  # fmt: skip
+    served.steps.schedule_for(2, 4)
+    for number, epoch in ((0, 0), (1, 0), (2, 0), (4, 1), (3, 0), (5, 1), (6, 1), (7, 1)):
+        dense = torch.full((2, 1), float(number))
+        served.learn_from(None, None, weir.torch.Batch(number, epoch, torch.arange(2), dense, torch.ones(2), {"dense": dense}, {}))
+        served.steps.added(2.0)
+    assert served.steps.optimizer.param_groups[0]["lr"] == 0.5 and served.epoch == 1
+
+
 REFUSED = {
     "loss=lambda outputs, labels: (outputs - labels).abs().mean()": r"loss: expected one of each of 16 samples, found \(\): use reduction='none'",
     "loss=lambda outputs, labels: (outputs[:, :1] - labels[:, 0])": None,  # labels are vectors: what it makes of them is its affair
