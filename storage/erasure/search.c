@@ -6,6 +6,7 @@
 #include "core/base/memory.h"
 #include "storage/catalog/known.h"
 #include "storage/erasure/search_cache.h"
+#include "storage/erasure/search_rows.h"
 #include "storage/files/owned.h"
 #include "storage/formats/text.h"
 #include "storage/sql/queries.h"
@@ -57,6 +58,7 @@ struct search {
     uint64_t number;         /* and its number in the dataset */
     bool is_known;           /* false: it is nobody's */
     struct search_cache cache;
+    struct search_rows rows;
     enum weir_status status; /* of looking up positions */
     struct weir_error *err;
 };
@@ -219,6 +221,7 @@ static void close_file(struct search *search)
     if (search->fd >= 0)
         close(search->fd);
     storage_search_cache_close(&search->cache);
+    storage_search_rows_clear(&search->rows);
     search->fd = -1;
     free(search->path);
     search->path = NULL;
@@ -235,6 +238,7 @@ void storage_search_free(struct search *search)
     free(search->folders.at);
     weir_buf_fini(&search->unread);
     storage_finds_fini(&search->finds);
+    storage_search_rows_fini(&search->rows);
     free(search->shared.at.at);
     free(search->piece);
     storage_matcher_free(search->matcher);
@@ -273,26 +277,12 @@ static enum weir_status identify(struct search *search, const char *path, struct
     return WEIR_OK;
 }
 
-static bool is_inside_live(const struct search *search, const struct chunk *chunk, uint64_t offset,
-                           size_t length)
-{
-    int64_t number = (int64_t)search->number;
-
-    for (uint32_t i = 0; i < chunk->count; i++) {
-        uint64_t first = (uint64_t)weir_column_at(&chunk->offsets, i);
-        uint64_t end = first + (uint64_t)weir_column_at(&chunk->lengths, i);
-
-        if (weir_column_at(&chunk->files, i) == number && offset >= first && offset + length <= end)
-            return !storage_dataset_is_dead(search->dataset, chunk->block, chunk->first_row + i);
-    }
-    return false;
-}
-
 static bool is_live_place(struct search *search, uint64_t offset, size_t length)
 {
     struct eraser *eraser = search->eraser;
     const struct dataset *dataset = search->dataset;
-    struct chunk_span span;
+    struct search_rows_place place;
+    bool is_live;
 
     if (search->cache.segment.table != NULL) {
         bool is_others;
@@ -305,19 +295,14 @@ static bool is_live_place(struct search *search, uint64_t offset, size_t length)
         return false;
     if (dataset->declaration->format->is_one_sample)
         return search->file.samples > 0;
-    span = storage_dataset_chunks_of(dataset, &search->file);
-    for (size_t i = span.first; i < span.end; i++) {
-        const struct chunk_ref *ref = &dataset->chunks[i];
-        const struct chunk *chunk;
-
-        search->status = storage_chunk_cache_get(eraser->store->cache, eraser->store->db, dataset,
-                                                 ref, &chunk, search->err);
-        if (search->status != WEIR_OK)
-            return false;
-        if (is_inside_live(search, chunk, offset, length))
-            return true;
-    }
-    return false;
+    place = (struct search_rows_place){.dataset = dataset,
+                                       .span = storage_dataset_chunks_of(dataset, &search->file),
+                                       .file = (int64_t)search->number,
+                                       .offset = offset,
+                                       .length = length};
+    search->status =
+        storage_search_rows_are_live(&search->rows, eraser->store, &place, &is_live, search->err);
+    return is_live;
 }
 
 static void on_match(void *owner, uint64_t offset, size_t length, uint64_t print)
