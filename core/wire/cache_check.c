@@ -20,7 +20,7 @@ static enum weir_status check_extent(const char *path, const struct weir_cache_s
     struct stat about;
     uint64_t end = WEIR_CACHE_TABLE_AT + (uint64_t)segment->count * WEIR_CACHE_ENTRY_BYTES;
     for (size_t i = 0; i < segment->count; i++) {
-        struct weir_cache_entry entry = weir_cache_entry_at(segment->table, i);
+        struct weir_cache_segment_entry entry = weir_cache_entry_at(segment->table, i);
         if (entry.offset != end)
             return weir_fail(err, WEIR_CORRUPT, "%s: row %zu is at byte %lu, expected at %lu", path,
                              i, entry.offset, end);
@@ -40,7 +40,7 @@ static enum weir_status check_row(const char *path, const struct weir_cache_segm
     WEIR_AUTO_BUF stored = {0};
     WEIR_AUTO_BUF room = {0};
     struct weir_bytes expanded;
-    struct weir_cache_entry entry = weir_cache_entry_at(segment->table, row);
+    struct weir_cache_segment_entry entry = weir_cache_entry_at(segment->table, row);
     weir_buf_reserve(&stored, entry.stored);
     stored.size = entry.stored;
     if (weir_read_at(segment->fd, stored.at, entry.stored, entry.offset) != (ssize_t)entry.stored)

@@ -28,8 +28,8 @@ static bool write_zeros(int fd, uint64_t offset, size_t size)
 
 /* Finds whether the row was overwritten before, as a whole. */
 static enum weir_status is_blank(const struct weir_cache_segment *segment,
-                                 const struct weir_cache_entry *entry, struct weir_buf *room,
-                                 bool *ret_blank, struct weir_error *err)
+                                 const struct weir_cache_segment_entry *entry,
+                                 struct weir_buf *room, bool *ret_blank, struct weir_error *err)
 {
     weir_buf_clear(room);
     weir_buf_reserve(room, entry->stored);
@@ -44,7 +44,7 @@ static enum weir_status is_blank(const struct weir_cache_segment *segment,
 }
 
 static enum weir_status erase_row(const struct weir_cache_segment *segment,
-                                  const struct weir_cache_entry *entry, bool is_dry,
+                                  const struct weir_cache_segment_entry *entry, bool is_dry,
                                   struct weir_buf *room, struct weir_cache_erased *sum,
                                   struct weir_error *err)
 {
@@ -70,7 +70,7 @@ static enum weir_status erase_rows(const struct weir_cache_segment *segment, boo
     uint64_t before = sum->rows;
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; i < segment->count && status == WEIR_OK; i++) {
-        struct weir_cache_entry entry = weir_cache_entry_at(segment->table, i);
+        struct weir_cache_segment_entry entry = weir_cache_entry_at(segment->table, i);
         if (is_erased(owner, entry.id))
             status = erase_row(segment, &entry, is_dry, &room, sum, err);
     }

@@ -87,7 +87,7 @@ static void note_rows(struct weir_cache_survey *survey, const struct weir_cache_
                       int64_t used_us)
 {
     for (size_t i = 0; i < segment->count; i++) {
-        struct weir_cache_entry entry = weir_cache_entry_at(segment->table, i);
+        struct weir_cache_segment_entry entry = weir_cache_entry_at(segment->table, i);
         struct weir_cache_kind *kind = kind_of(survey, entry.key);
         kind->rows++;
         kind->bytes += entry.stored;

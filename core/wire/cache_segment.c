@@ -189,15 +189,15 @@ enum weir_status weir_cache_segment_write(const char *path, uint64_t epoch,
 
 /* ---- reading ---- */
 
-struct weir_cache_entry weir_cache_entry_at(const uint8_t *table, size_t row)
+struct weir_cache_segment_entry weir_cache_entry_at(const uint8_t *table, size_t row)
 {
     const uint8_t *at = table + row * WEIR_CACHE_ENTRY_BYTES;
-    return (struct weir_cache_entry){.id = weir_get_u64(at),
-                                     .key = weir_get_u64(at + 8),
-                                     .offset = weir_get_u64(at + 16),
-                                     .stored = weir_get_u32(at + 24),
-                                     .size = weir_get_u32(at + 28),
-                                     .sum = weir_get_u64(at + 32)};
+    return (struct weir_cache_segment_entry){.id = weir_get_u64(at),
+                                             .key = weir_get_u64(at + 8),
+                                             .offset = weir_get_u64(at + 16),
+                                             .stored = weir_get_u32(at + 24),
+                                             .size = weir_get_u32(at + 28),
+                                             .sum = weir_get_u64(at + 32)};
 }
 
 static bool is_header(const uint8_t *head, uint64_t file_bytes)
@@ -212,7 +212,7 @@ static bool is_header(const uint8_t *head, uint64_t file_bytes)
 static bool are_within(const struct weir_cache_segment *segment)
 {
     for (size_t i = 0; i < segment->count; i++) {
-        struct weir_cache_entry entry = weir_cache_entry_at(segment->table, i);
+        struct weir_cache_segment_entry entry = weir_cache_entry_at(segment->table, i);
         if (entry.stored == 0 || entry.size == 0 || entry.size > WEIR_CACHE_ROW_BYTES_MAX ||
             entry.offset > segment->bytes || entry.stored > segment->bytes - entry.offset)
             return false;
@@ -263,7 +263,7 @@ void weir_cache_segment_close(struct weir_cache_segment *segment)
     *segment = (struct weir_cache_segment){.fd = -1};
 }
 
-bool weir_cache_row_read(const struct weir_cache_entry *entry, struct weir_bytes stored,
+bool weir_cache_row_read(const struct weir_cache_segment_entry *entry, struct weir_bytes stored,
                          struct weir_buf *room, struct weir_bytes *ret_row)
 {
     if (stored.size != entry->stored || stored.size == 0 || stored.at[0] == 0 ||

@@ -30,7 +30,7 @@ enum {
 };
 
 /* An entry of the table. */
-struct weir_cache_entry {
+struct weir_cache_segment_entry {
     uint64_t id, key, offset;
     uint32_t stored, size;
     uint64_t sum;
@@ -70,11 +70,11 @@ enum weir_status weir_cache_segment_open(const char *path, bool is_writable,
 void weir_cache_segment_close(struct weir_cache_segment *segment);
 
 /* The entry of a row in a table. */
-struct weir_cache_entry weir_cache_entry_at(const uint8_t *table, size_t row);
+struct weir_cache_segment_entry weir_cache_entry_at(const uint8_t *table, size_t row);
 
 /* The row in `stored`, as it lies in the file: itself where it is plain, else expanded into `room`. False when it is
  * damaged, or overwritten. */
-bool weir_cache_row_read(const struct weir_cache_entry *entry, struct weir_bytes stored,
+bool weir_cache_row_read(const struct weir_cache_segment_entry *entry, struct weir_bytes stored,
                          struct weir_buf *room, struct weir_bytes *ret_row);
 
 /* True for a sample that is erased. */

@@ -30,7 +30,8 @@ static const uint8_t *packed_entry(const struct kept_store *store, struct kept_p
 }
 
 /* The entry of a row, as it is mapped: only within a watch. */
-static struct weir_cache_entry entry_at(const struct kept_store *store, struct kept_place place)
+static struct weir_cache_segment_entry entry_at(const struct kept_store *store,
+                                                struct kept_place place)
 {
     return weir_cache_entry_at(packed_entry(store, place), 0);
 }
@@ -127,7 +128,7 @@ static void seek(const struct kept_store *store, struct seeking *seeking)
 
 static bool is_sought(const struct finding *finding, struct kept_place place, uint64_t id)
 {
-    struct weir_cache_entry entry = entry_at(finding->store, place);
+    struct weir_cache_segment_entry entry = entry_at(finding->store, place);
     return entry.id == id && entry.key == finding->key;
 }
 
@@ -159,7 +160,7 @@ static void find_some(const struct finding *finding, size_t first, size_t count)
 static void read_ahead(struct kept_store *store, struct kept_place place)
 {
     struct kept_segment *segment = &store->segments[place.segment];
-    struct weir_cache_entry entry = entry_at(store, place);
+    struct weir_cache_segment_entry entry = entry_at(store, place);
     if (entry.stored >= LARGE_BYTES)
         preprocess_mapping_read_ahead(&segment->mapping, entry.offset, entry.stored);
     else if (!segment->is_used)
@@ -198,7 +199,7 @@ struct loading {
 };
 
 static struct weir_bytes stored_at(const struct kept_store *store, struct kept_place place,
-                                   const struct weir_cache_entry *entry)
+                                   const struct weir_cache_segment_entry *entry)
 {
     const struct mapping *mapping = &store->segments[place.segment].mapping;
     const uint8_t *at = mapping_at(mapping, entry->offset, entry->stored);
@@ -209,7 +210,7 @@ static void load(void *owner)
 {
     struct loading *loading = owner;
     struct kept_store *store = loading->store;
-    struct weir_cache_entry entry = entry_at(store, loading->place);
+    struct weir_cache_segment_entry entry = entry_at(store, loading->place);
     loading->is_whole = weir_cache_row_read(&entry, stored_at(store, loading->place, &entry),
                                             &store->expanded, &loading->row);
 }
@@ -293,7 +294,7 @@ static void add_segment(struct kept_store *store, uint64_t number,
     store->live++;
     weir_index_add(&store->numbers, number, at);
     for (uint32_t row = 0; row < segment.count; row++) {
-        struct weir_cache_entry entry = weir_cache_entry_at(opened->table, row);
+        struct weir_cache_segment_entry entry = weir_cache_entry_at(opened->table, row);
         preprocess_kept_index_add(&store->index, entry.id, (struct kept_place){at, row});
     }
 }

@@ -38,7 +38,7 @@ enum weir_status storage_search_cache_is_others(const struct search_cache *cache
     WEIR_BISECT(low, high, middle, weir_cache_entry_at(table, middle).offset <= offset);
     *ret_is_others = low > 0;
     for (size_t row = low - 1; *ret_is_others && row < count && status == WEIR_OK; row++) {
-        struct weir_cache_entry entry = weir_cache_entry_at(table, row);
+        struct weir_cache_segment_entry entry = weir_cache_entry_at(table, row);
         struct located found;
 
         if (entry.offset >= offset + length)

@@ -65,7 +65,7 @@ static bool is_there(const struct lab *lab, const struct weir_cache_segment *seg
     WEIR_AUTO_BUF stored = {0};
     WEIR_AUTO_BUF room = {0};
     struct weir_bytes read;
-    struct weir_cache_entry entry = weir_cache_entry_at(segment->table, row);
+    struct weir_cache_segment_entry entry = weir_cache_entry_at(segment->table, row);
     weir_buf_reserve(&stored, entry.stored);
     assert_int_equal(weir_read_at(segment->fd, stored.at, entry.stored, entry.offset),
                      entry.stored);
