@@ -120,7 +120,7 @@ static bool is_room(const struct selector_labellings *all, uint64_t key)
 void selector_labelling_begin(struct selector_labellings *all, const struct selector_queue *queue,
                               const struct weir_request *request, const struct msg_set_part *part)
 {
-    uint64_t key = weir_quota_key(weir_rpc_sender(request)->name);
+    uint64_t key = weir_rpc_quota_key(request);
     struct weir_error err;
     if (!is_room(all, key)) {
         weir_ignore(weir_fail(&err, WEIR_UNAVAILABLE,

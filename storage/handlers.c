@@ -109,8 +109,8 @@ ANSWERED(doctor_request, doctor_is, examine(owner, asked, arena, answer, err))
 
 /* ---- others ---- */
 
-/* Answers from threads, unless it is quick: for rows that are lent, readers that lend memory, and bytes that have come
- * from a bucket. */
+/* Answers from threads, unless it is quick: for rows that are lent, readers of this host that lend memory, and bytes
+ * that have come from a bucket. */
 static enum weir_status read_now(struct storage *storage, struct weir_request *request,
                                  bool *ret_is_queued, struct msg_read_is *answer,
                                  struct weir_frames *frames, struct weir_error *err)
@@ -120,7 +120,8 @@ static enum weir_status read_now(struct storage *storage, struct weir_request *r
     *ret_is_queued = false;
     if (storage_rows_are_lent(&asked->ids))
         return storage_lent_read(storage->lent, asked, request->arena, answer, frames, err);
-    *ret_is_queued = asked->loan.size == 0 && !storage_reads_objects(&storage->store, &asked->ids);
+    *ret_is_queued = (asked->loan.size == 0 || weir_rpc_quota_key(request) != 0) &&
+                     !storage_reads_objects(&storage->store, &asked->ids);
     if (!*ret_is_queued)
         return storage_read(&storage->serving, asked, request->arena, answer, frames, err);
     storage_read_queue_add(storage->read_queue, request);

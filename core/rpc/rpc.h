@@ -65,6 +65,8 @@ typedef void weir_rpc_handler_fn(void *owner, struct weir_request *request);
 const struct weir_sender *weir_rpc_sender(const struct weir_request *request);
 /* True, with its user, when the sender is a process of this host, on a local socket. Until the handler returns. */
 bool weir_rpc_user(const struct weir_request *request, uid_t *ret_user);
+/* Returns the number that stands for the sender's key in quotas (core/base/quota.h); 0: it is on this host. */
+uint64_t weir_rpc_quota_key(const struct weir_request *request);
 /* Returns the role of the sender. */
 enum weir_role weir_rpc_role(const struct weir_request *request);
 

@@ -3,6 +3,7 @@
 
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "core/base/quota.h"
 #include "core/rpc/gate.h"
 #include "core/rpc/guests.h"
 #include "core/rpc/inflow.h"
@@ -99,6 +100,11 @@ static struct weir_listener *listener_of(const struct weir_rpc_server *server,
 const struct weir_sender *weir_rpc_sender(const struct weir_request *request)
 {
     return request->sender;
+}
+
+uint64_t weir_rpc_quota_key(const struct weir_request *request)
+{
+    return weir_quota_key(request->sender->name);
 }
 
 enum weir_role weir_rpc_role(const struct weir_request *request)

@@ -46,15 +46,10 @@ struct lent_rows {
 
 /* ---- loans ---- */
 
-static uint64_t key_of_sender(const struct weir_request *request)
-{
-    return weir_quota_key(weir_rpc_sender(request)->name);
-}
-
 static struct loan *find(const struct lent_rows *lent, const struct weir_request *request,
                          uint64_t number)
 {
-    uint64_t key = key_of_sender(request);
+    uint64_t key = weir_rpc_quota_key(request);
     struct loan *loan;
 
     LIST_FOREACH (loan, &lent->loans, link)
@@ -277,7 +272,7 @@ static enum weir_status begin(struct lent_rows *lent, const struct dataset *data
                               struct weir_error *err)
 {
     const struct msg_rows_lend *asked = request->message;
-    uint64_t key = key_of_sender(request);
+    uint64_t key = weir_rpc_quota_key(request);
     size_t charge = weir_frames_bytes(request->frames) + LENT_LOAN_BYTES;
     enum weir_status status;
 

@@ -577,8 +577,8 @@ static enum weir_status check_payload(const struct pushes *pushes, struct weir_r
     if (size > PUSH_BYTES_MAX)
         return weir_fail(err, WEIR_LIMIT, "push: found a batch of %zu bytes, expected at most %d",
                          size, PUSH_BYTES_MAX);
-    if (!weir_quota_allows(&pushes->quota, weir_quota_key(weir_rpc_sender(request)->name),
-                           charge_of(request->frames), PUSH_WAITING_BYTES_MAX))
+    if (!weir_quota_allows(&pushes->quota, weir_rpc_quota_key(request), charge_of(request->frames),
+                           PUSH_WAITING_BYTES_MAX))
         return weir_fail(err, WEIR_UNAVAILABLE, "%zu bytes of pushed samples wait for the disk",
                          pushes->quota.keys.size);
     return WEIR_OK;
@@ -591,7 +591,7 @@ static struct push_batch *new_batch(struct weir_request *request, const struct d
 
     batch->server = request->server;
     batch->route = request->route;
-    batch->key = weir_quota_key(weir_rpc_sender(request)->name);
+    batch->key = weir_rpc_quota_key(request);
     batch->dataset = dataset->number;
     memcpy(batch->client, asked->client, strlen(asked->client));
     weir_frames_move(&batch->frames, request->frames);

@@ -2,6 +2,7 @@
 #include "storage/reading/late_reads.h"
 
 #include "core/base/memory.h"
+#include "core/base/quota.h"
 #include "storage/objects/s3_ranges.h"
 #include "storage/reading/serve.h"
 
@@ -12,6 +13,7 @@ struct late_read {
     struct late_reads *reads;
     struct weir_rpc_server *server;
     struct weir_route route;
+    uint64_t key;              /* of whoever asks */
     struct weir_buf ids, loan; /* of the request */
     struct s3_range_request *request;
 };
@@ -20,6 +22,7 @@ struct late_reads {
     const struct serving *serving;
     struct late_read *at[LATE_READS_MAX];
     size_t count;
+    struct weir_quota quota; /* of LATE_READS_MAX */
 };
 
 /* ---- what is missing ---- */
@@ -87,6 +90,7 @@ static void free_read(struct late_read *late)
     while (reads->at[at] != late)
         at++;
     reads->at[at] = reads->at[--reads->count];
+    weir_quota_give(&reads->quota, late->key, 1);
     storage_s3_range_request_drop(late->request);
     weir_buf_fini(&late->ids);
     weir_buf_fini(&late->loan);
@@ -144,6 +148,8 @@ static void wait_for(struct late_reads *reads, const struct weir_request *reques
     late->reads = reads;
     late->server = request->server;
     late->route = request->route;
+    late->key = weir_rpc_quota_key(request);
+    weir_quota_take(&reads->quota, late->key, 1);
     weir_buf_append(&late->ids, asked->ids.at, id_count * sizeof(uint64_t));
     weir_buf_append(&late->loan, asked->loan.at, asked->loan.size);
     reads->at[reads->count++] = late;
@@ -180,10 +186,13 @@ bool storage_read_later(struct late_reads *reads, struct weir_request *request)
     id_count = cut(&looking, ids.count, &count);
     if (!is_missing(&looking, count))
         return false;
-    if (reads->count < LATE_READS_MAX) {
+    if (weir_quota_allows(&reads->quota, weir_rpc_quota_key(request), 1, LATE_READS_MAX)) {
         wait_for(reads, request, id_count, looking.spans, count);
     } else {
-        weir_fail(&err, WEIR_UNAVAILABLE, "%d reads wait for a bucket already", LATE_READS_MAX);
+        weir_fail(&err, WEIR_UNAVAILABLE,
+                  "as many reads wait for a bucket as can, of %d, beside what one key leaves to "
+                  "others",
+                  LATE_READS_MAX);
         weir_rpc_refuse(request->server, &request->route, &err);
     }
     return true;
@@ -205,5 +214,6 @@ void storage_late_reads_free(struct late_reads *reads)
         return;
     for (size_t i = reads->count; i-- > 0;)
         free_read(reads->at[i]);
+    weir_quota_fini(&reads->quota);
     free(reads);
 }

@@ -1,6 +1,6 @@
 /* Reads that wait for bytes of objects (s3_ranges.h): each is answered when they have come, others
- * meanwhile. Bounded: what is too much is refused with UNAVAILABLE, and asked again. Owned by
- * struct storage. */
+ * meanwhile. Bounded: one key leaves as many to others as it has, and what is too much is refused with UNAVAILABLE, and
+ * asked again. Owned by struct storage. */
 #ifndef WEIR_STORAGE_LATE_READS_H
 #define WEIR_STORAGE_LATE_READS_H
 

@@ -3,6 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
+#include "core/base/quota.h"
 #include "core/loop/work.h"
 #include "storage/reading/reading.h"
 #include "storage/reading/use_leases.h"
@@ -14,6 +15,7 @@ struct queued_read {
     struct read_queue *queue;
     struct weir_rpc_server *server;
     struct weir_route route;
+    uint64_t key; /* of whoever asks */
     struct weir_arena *arena;
     struct msg_read asked; /* in `arena` */
     int64_t begun_ns;
@@ -26,18 +28,24 @@ struct read_queue {
     const struct serving *serving;
     struct queued_read *at[READS_WAITING_MAX]; /* in the order in which they came */
     size_t count, running;
-    uint64_t again_timer; /* 0: none waits for a statement of others */
+    struct weir_quota quota; /* of READS_WAITING_MAX */
+    uint64_t again_timer;    /* 0: none waits for a statement of others */
 };
 
 /* ---- who is next ---- */
 
-static size_t running_of(const struct read_queue *queue, const struct weir_route *asker)
+/* Returns what is under way for its key, and then for its asker: one number, of which the least is next. */
+static size_t running_of(const struct read_queue *queue, const struct queued_read *asked)
 {
-    size_t count = 0;
+    size_t key = 0, asker = 0;
 
-    for (size_t i = 0; i < queue->count; i++)
-        count += queue->at[i]->work != NULL && weir_route_is_of_peer(&queue->at[i]->route, asker);
-    return count;
+    for (size_t i = 0; i < queue->count; i++) {
+        const struct queued_read *read = queue->at[i];
+
+        key += read->work != NULL && read->key == asked->key;
+        asker += read->work != NULL && weir_route_is_of_peer(&read->route, &asked->route);
+    }
+    return key * (READ_THREADS + 1) + asker;
 }
 
 /* Returns the oldest read of whoever has the fewest under way; NULL: none waits. */
@@ -48,7 +56,7 @@ static struct queued_read *next_of(const struct read_queue *queue)
 
     for (size_t i = 0; i < queue->count && fewest > 0; i++) {
         struct queued_read *read = queue->at[i];
-        size_t running = read->work == NULL ? running_of(queue, &read->route) : SIZE_MAX;
+        size_t running = read->work == NULL ? running_of(queue, read) : SIZE_MAX;
 
         if (running < fewest) {
             fewest = running;
@@ -76,6 +84,7 @@ static void end(struct queued_read *read)
 
     while (queue->at[at] != read)
         at++;
+    weir_quota_give(&queue->quota, read->key, 1);
     memmove(&queue->at[at], &queue->at[at + 1],
             (--queue->count - at) * sizeof(struct queued_read *));
     storage_reading_end(&read->reading);
@@ -181,25 +190,30 @@ static void refuse(const struct weir_request *request)
 {
     struct weir_error err;
 
-    weir_fail(&err, WEIR_UNAVAILABLE, "%d reads wait already", READS_WAITING_MAX);
+    weir_fail(&err, WEIR_UNAVAILABLE,
+              "as many reads wait as can, of %d, beside what one key leaves to others",
+              READS_WAITING_MAX);
     weir_rpc_refuse(request->server, &request->route, &err);
 }
 
 void storage_read_queue_add(struct read_queue *queue, const struct weir_request *request)
 {
     const struct msg_read *asked = request->message;
+    uint64_t key = weir_rpc_quota_key(request);
     struct queued_read *read;
 
     if (is_waiting(queue, &request->route))
         return;
-    if (queue->count == READS_WAITING_MAX) {
+    if (!weir_quota_allows(&queue->quota, key, 1, READS_WAITING_MAX)) {
         refuse(request);
         return;
     }
+    weir_quota_take(&queue->quota, key, 1);
     read = weir_calloc(1, sizeof(*read));
     *read = (struct queued_read){.queue = queue,
                                  .server = request->server,
                                  .route = request->route,
+                                 .key = key,
                                  .arena = weir_arena_new(),
                                  .asked = *asked,
                                  .begun_ns = weir_now_ns()};
@@ -208,6 +222,11 @@ void storage_read_queue_add(struct read_queue *queue, const struct weir_request 
     read->asked.loan = weir_bytes(NULL, 0);
     queue->at[queue->count++] = read;
     start_next(queue);
+}
+
+size_t storage_read_queue_has(const struct read_queue *queue, uint64_t key)
+{
+    return weir_quota_has(&queue->quota, key);
 }
 
 struct read_queue *storage_read_queue_new(const struct serving *serving)
@@ -227,5 +246,6 @@ void storage_read_queue_free(struct read_queue *queue)
         weir_work_stop(queue->at[queue->count - 1]->work);
         end(queue->at[queue->count - 1]);
     }
+    weir_quota_fini(&queue->quota);
     free(queue);
 }

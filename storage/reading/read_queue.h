@@ -1,7 +1,8 @@
 /* Reads for those who cannot be lent to, such as workers on other hosts: done on threads, so that the loop waits for no
- * disk and compresses nothing. A few at a time, in fair order: the one who has the fewest under way is next, so that a
- * worker that asks for much waits for itself. Bounded: each holds READ_ANSWER_BYTES, and what is too much is refused
- * with UNAVAILABLE, and asked again. Owned by struct storage. */
+ * disk and compresses nothing. A few at a time, in fair order: the key that has the fewest under way is next, and of
+ * one key, or of this host, the asker: whoever asks for much waits for itself. Bounded: each holds READ_ANSWER_BYTES,
+ * one key leaves as many to others as it has, and what is too much is refused with UNAVAILABLE, and asked again. Owned
+ * by struct storage. */
 #ifndef WEIR_STORAGE_READ_QUEUE_H
 #define WEIR_STORAGE_READ_QUEUE_H
 
@@ -20,5 +21,7 @@ struct read_queue *storage_read_queue_new(const struct serving *serving);
 void storage_read_queue_free(struct read_queue *queue);
 /* Answers the request later, whatever becomes of it. */
 void storage_read_queue_add(struct read_queue *queue, const struct weir_request *request);
+/* Returns how many reads of a key wait, or are under way. */
+size_t storage_read_queue_has(const struct read_queue *queue, uint64_t key);
 
 #endif

@@ -57,6 +57,7 @@ static enum weir_status read_set(const struct fixture *fixture, size_t who)
 
 static void a_worker_reads_no_set_of_another_tenant(void **state)
 {
+    static const enum weir_message CASES[] = {MSG_set_read};
     static const uint64_t DATASETS[] = {MAILS, CLICKS};
     const uint64_t ids[] = {weir_sample_id(MAILS, 0, 1), weir_sample_id(MAILS, 0, 7)};
     struct fixture *fixture = *state;
@@ -76,6 +77,7 @@ static void a_worker_reads_no_set_of_another_tenant(void **state)
     assert_int_equal(keyed_ask(&keyed, BLUE, MSG_set_read, &none), WEIR_DENIED);
     assert_int_equal(keyed_ask(&keyed, BLUE, MSG_set_read, &labels), WEIR_DENIED);
     assert_int_equal(keyed_ask(&keyed, BLUE, MSG_set_read, &epoch), WEIR_DENIED);
+    keyed_assert_covered(SELECTOR_HANDLERS, CASES, WEIR_COUNT(CASES));
 }
 
 /* Once more after a restart, when nobody has opened the pipelines again. */

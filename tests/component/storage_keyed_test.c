@@ -1,18 +1,24 @@
 /* Storage as those see it who come with keys: what one of them takes is not taken from the others. */
 #include "core/base/clock.h"
+#include "core/base/quota.h"
 #include "core/db/table_lock.h"
+#include "core/wire/sample.h"
 #include "tests/component/storage_inside.h"
 #include "tests/support/keyed.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROSA, MALLORY, CREW, ANNA, EVE, PEOPLE };
+enum { ROSA, MALLORY, CREW, ANNA, EVE, BLUE_CREW, BLUE, PEOPLE };
 
 static const struct keyed_person WHO[PEOPLE] = {
-    [ROSA] = {"rosa", WEIR_ROLE_TRAINER, ""}, [MALLORY] = {"mallory", WEIR_ROLE_TRAINER, ""},
-    [CREW] = {"crew", WEIR_ROLE_WORKER, ""},  [ANNA] = {"anna", WEIR_ROLE_SUBMITTER, ""},
+    [ROSA] = {"rosa", WEIR_ROLE_TRAINER, ""},
+    [MALLORY] = {"mallory", WEIR_ROLE_TRAINER, ""},
+    [CREW] = {"crew", WEIR_ROLE_WORKER, ""},
+    [ANNA] = {"anna", WEIR_ROLE_SUBMITTER, ""},
     [EVE] = {"eve", WEIR_ROLE_SUBMITTER, ""},
+    [BLUE_CREW] = {"blue-crew", WEIR_ROLE_WORKER, "blue"},
+    [BLUE] = {"blue", WEIR_ROLE_SUBMITTER, "blue"},
 };
 
 struct fixture {
@@ -96,13 +102,60 @@ static void whoever_knows_a_session_neither_renews_nor_ends_it(void **state)
     assert_true(storage_leases_force(leases, 1, weir_now_ms()).in_force);
 }
 
-/* ---- rows that are lent ---- */
+/* ---- tenants ---- */
 
 static const char LINES[] = "  - name: lines\n"
                             "    source: {path: %s, format: jsonl}\n"
                             "    time: {from: field, field: ts}\n";
 
 static const char ROW[] = "{\"ts\":1}\n";
+
+static uint64_t declare_a_row(struct fixture *fixture)
+{
+    storage_inside_write(&fixture->inside, "a.jsonl", ROW);
+    return weir_sample_id(storage_inside_declare(&fixture->inside, LINES)->number, 0, 0);
+}
+
+/* Holds and loans are their keys', as tests of their own show; certificates of authorities are no secret. */
+static void every_message_about_samples_is_refused_to_other_tenants(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t id = declare_a_row(fixture), number = weir_sample_dataset(id);
+    const struct weir_u64s ids = {&id, 1}, datasets = {&number, 1};
+    const struct msg_locate locates = {.ids = ids};
+    const struct msg_read reads = {.ids = ids};
+    const struct msg_locate_chunks locates_chunks = {.ids = ids}, asks = {.datasets = datasets};
+    const struct msg_grant grants = {.ids = ids};
+    const struct msg_push pushes = {.dataset = "lines", .client = "c", .batch = 1};
+    const struct msg_rows_lend lends = {.dataset = "lines", .loan = 1};
+    const struct {
+        enum weir_message type;
+        size_t who;
+        const void *message;
+    } REFUSED[] = {
+        {MSG_locate, BLUE_CREW, &locates},
+        {MSG_read, BLUE_CREW, &reads},
+        {MSG_locate_chunks, BLUE_CREW, &locates_chunks},
+        {MSG_locate_chunks, BLUE_CREW, &asks},
+        {MSG_grant, BLUE_CREW, &grants},
+        {MSG_push, BLUE, &pushes},
+        {MSG_rows_lend, BLUE, &lends},
+    };
+    enum weir_message cases[WEIR_COUNT(REFUSED) + 4] = {MSG_hold, MSG_hold_end, MSG_rows_return,
+                                                        MSG_authority};
+
+    for (size_t i = 0; i < WEIR_COUNT(REFUSED); i++) {
+        cases[i + 4] = REFUSED[i].type;
+        assert_int_equal(
+            keyed_ask(&fixture->keyed, REFUSED[i].who, REFUSED[i].type, REFUSED[i].message),
+            WEIR_DENIED);
+        assert_non_null(strstr(fixture->keyed.words, "is for tenant 'blue', who has no pipeline"));
+    }
+    keyed_assert_covered(STORAGE_HANDLERS, cases, WEIR_COUNT(cases));
+    assert_int_equal(keyed_ask(&fixture->keyed, CREW, MSG_locate, &locates), WEIR_OK);
+}
+
+/* ---- rows that are lent ---- */
 
 static enum weir_status lend(struct fixture *fixture, size_t who, uint64_t loan, bool has_rows)
 {
@@ -242,6 +295,68 @@ static void one_key_has_no_more_wait_for_the_disk_than_it_leaves_to_others(void 
     weir_db_close(rewrite);
 }
 
+/* ---- reads ---- */
+
+struct readers {
+    const char *key;
+    uint8_t peers; /* by which they come, in turn */
+};
+
+/* By hand, as nothing that is read is done while the loop stands. */
+static void read_much(struct fixture *fixture, const struct readers *who, uint64_t id, size_t count)
+{
+    const struct msg_read asked = {.ids = {&id, 1}};
+    const struct weir_sender sender = {.role = WEIR_ROLE_WORKER, .name = who->key, .tenant = ""};
+    struct weir_request request = {
+        .server = fixture->server,
+        .type = MSG_read,
+        .message = &asked,
+        .route = {.identity = {(uint8_t)who->key[0]}, .identity_size = 2},
+        .sender = &sender};
+
+    for (size_t i = 0; i < count; i++) {
+        request.route.request = i + 1;
+        request.route.identity[1] = (uint8_t)(i % who->peers);
+        storage_read_queue_add(fixture->inside.storage->read_queue, &request);
+    }
+}
+
+static size_t reads_of(const struct fixture *fixture, const struct readers *who)
+{
+    return storage_read_queue_has(fixture->inside.storage->read_queue, weir_quota_key(who->key));
+}
+
+static void one_key_has_no_more_reads_wait_than_it_leaves_to_others(void **state)
+{
+    static const struct readers CREW_OF_MANY = {"crew", 200}, SOLO = {"solo", 1}, HOST = {"", 1};
+    struct fixture *fixture = *state;
+    uint64_t id = declare_a_row(fixture);
+
+    read_much(fixture, &CREW_OF_MANY, id, READS_WAITING_MAX);
+    assert_int_equal(reads_of(fixture, &CREW_OF_MANY), READS_WAITING_MAX / 2);
+    read_much(fixture, &SOLO, id, READS_WAITING_MAX);
+    assert_int_equal(reads_of(fixture, &SOLO), READS_WAITING_MAX / 4);
+    read_much(fixture, &HOST, id, READS_WAITING_MAX);
+    assert_int_equal(reads_of(fixture, &HOST), READS_WAITING_MAX / 4);
+}
+
+/* However many peers it has. */
+static void keys_are_read_for_in_turn(void **state)
+{
+    static const struct readers CREW_OF_MANY = {"crew", 200}, SOLO = {"solo", 1};
+    struct fixture *fixture = *state;
+    uint64_t id = declare_a_row(fixture);
+    int64_t limit_ms = weir_now_ms() + TEST_PATIENCE_MS;
+
+    read_much(fixture, &CREW_OF_MANY, id, READS_WAITING_MAX / 2);
+    read_much(fixture, &SOLO, id, READS_WAITING_MAX / 4);
+    while (reads_of(fixture, &SOLO) > 0) {
+        assert_true(weir_now_ms() < limit_ms);
+        weir_loop_step(fixture->inside.loop, TEST_STEP_MS);
+    }
+    assert_true(reads_of(fixture, &CREW_OF_MANY) > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,11 +364,16 @@ int main(void)
                                         end),
         cmocka_unit_test_setup_teardown(whoever_knows_a_session_neither_renews_nor_ends_it, begin,
                                         end),
+        cmocka_unit_test_setup_teardown(every_message_about_samples_is_refused_to_other_tenants,
+                                        begin, end),
         cmocka_unit_test_setup_teardown(a_loan_is_renewed_and_ended_by_the_key_that_began_it, begin,
                                         end),
         cmocka_unit_test_setup_teardown(one_key_lends_no_more_than_it_leaves_to_others, begin, end),
         cmocka_unit_test_setup_teardown(
             one_key_has_no_more_wait_for_the_disk_than_it_leaves_to_others, begin, end),
+        cmocka_unit_test_setup_teardown(one_key_has_no_more_reads_wait_than_it_leaves_to_others,
+                                        begin, end),
+        cmocka_unit_test_setup_teardown(keys_are_read_for_in_turn, begin, end),
     };
     return cmocka_run_group_tests_name("storage: keys", tests, NULL, NULL);
 }

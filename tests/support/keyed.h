@@ -105,4 +105,20 @@ static inline enum weir_status keyed_ask(struct keyed *keyed, size_t who, enum w
     return keyed_ask_framed(keyed, who, type, message, NULL);
 }
 
+/* Fails for a message that keys may send, and that is handled, unless it has a case: each is refused to whoever it does
+ * not belong to, or is about nobody. */
+static inline void keyed_assert_covered(const struct weir_rpc_handler *handlers,
+                                        const enum weir_message *cases, size_t count)
+{
+    for (; handlers->type != MSG_none; handlers++) {
+        const struct weir_message_info *info = weir_message_info(handlers->type);
+        bool is_covered = (info->roles & WEIR_ROLES_KEYED) == 0;
+
+        for (size_t i = 0; i < count; i++)
+            is_covered |= cases[i] == handlers->type;
+        if (!is_covered)
+            fail_msg("keys may send %s: it has no case here that shows who is refused", info->name);
+    }
+}
+
 #endif
