@@ -80,6 +80,9 @@ static enum weir_status load(void *owner, struct weir_db *db, struct weir_error 
 static void drop_loading(void *owner)
 {
     struct loading *loading = owner;
+    if (loading->asking != NULL)
+        weir_quota_give(&loading->asking->dispatcher->loads_quota,
+                        weir_rpc_quota_key(&loading->asking->request), 1);
     preprocess_asking_free(loading->asking);
     preprocess_entry_free(loading->entry);
     preprocess_record_fini(&loading->record);
@@ -157,6 +160,21 @@ static void on_loaded(void *owner, const struct weir_error *err)
         tell(loading, NULL, err);
 }
 
+/* False: whoever asks has as many looked for as it may, and is refused. */
+static bool may_load(struct dispatcher *dispatcher, const struct weir_request *request)
+{
+    uint64_t key = weir_rpc_quota_key(request);
+    struct weir_error err;
+    if (key == 0 || weir_quota_allows(&dispatcher->loads_quota, key, 1, DISPATCHER_LOADS_MAX))
+        return true;
+    weir_ignore(weir_fail(&err, WEIR_UNAVAILABLE,
+                          "as many jobs are looked for as can be, of %d, beside what one key "
+                          "leaves to others",
+                          DISPATCHER_LOADS_MAX));
+    weir_rpc_refuse(request->server, &request->route, &err);
+    return false;
+}
+
 void preprocess_dispatcher_when_found(struct dispatcher *dispatcher, struct weir_request *request,
                                       uint64_t number, weir_rpc_handler_fn *handler,
                                       weir_rpc_handler_fn *again)
@@ -168,7 +186,10 @@ void preprocess_dispatcher_when_found(struct dispatcher *dispatcher, struct weir
         handler(dispatcher, request);
         return;
     }
+    if (!may_load(dispatcher, request))
+        return;
     struct loading *loading = weir_calloc(1, sizeof(*loading));
+    weir_quota_take(&dispatcher->loads_quota, weir_rpc_quota_key(request), 1);
     loading->asking = preprocess_asking_keep(dispatcher, request, again);
     loading->number = number;
     weir_db_thread_run(dispatcher->thread,

@@ -273,6 +273,8 @@ void preprocess_dispatcher_close(void *state)
     weir_db_thread_free(dispatcher->thread);
     preprocess_replies_fini(&dispatcher->pending);
     preprocess_replies_fini(&dispatcher->saved);
+    weir_quota_fini(&dispatcher->replies_quota);
+    weir_quota_fini(&dispatcher->loads_quota);
     for (size_t i = 0; i < dispatcher->entry_count; i++)
         preprocess_entry_free(dispatcher->entries[i]);
     free(dispatcher->entries);

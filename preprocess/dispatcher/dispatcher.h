@@ -4,6 +4,7 @@
 #ifndef WEIR_PREPROCESS_DISPATCHER_DISPATCHER_H
 #define WEIR_PREPROCESS_DISPATCHER_DISPATCHER_H
 
+#include "core/base/quota.h"
 #include "core/service/service.h"
 #include "preprocess/dispatcher/entry.h"
 #include "preprocess/dispatcher/leasing.h"
@@ -16,6 +17,8 @@ enum {
     DISPATCHER_SILENCE_MS = 10 * 60 * 1000,            /* maximum age of a stored silence */
     DISPATCHER_ABANDONED_MS = 7 * 24 * 60 * 60 * 1000, /* without a request: the job is closed */
     DISPATCHER_ORDERS_MAX = 1024,                      /* leases of one worker, over all jobs */
+    DISPATCHER_REPLIES_MAX = 16384, /* answers that wait for what is being stored */
+    DISPATCHER_LOADS_MAX = 256, /* jobs that are read, one after the other, before what is stored */
 };
 
 /* A request that waits for Postgres, and is handled again then. */
@@ -30,6 +33,7 @@ struct dispatcher_asking {
 struct dispatcher_pending_reply {
     struct weir_route route;
     uint64_t job;
+    uint64_t key;                     /* of whoever waits */
     struct dispatcher_asking *asking; /* the answer is made then; NULL: it is this one */
     enum weir_message type;
     union {
@@ -98,6 +102,8 @@ struct dispatcher {
     bool is_reporting;                 /* reports are */
     struct dispatcher_replies pending; /* until what is stored next is … */
     struct dispatcher_replies saved;   /* … and until what is being stored is */
+    /* Of both, and of jobs that are being read: one key leaves as many to others as it has. */
+    struct weir_quota replies_quota, loads_quota;
     struct dispatcher_found found;
     struct dispatcher_orders orders;
     uint64_t wipe;             /* newest `wipe` that was asked for */
@@ -114,7 +120,7 @@ void preprocess_dispatcher_wipe(void *state, const struct weir_request *request,
                                 struct msg_wiped *answer);
 
 /* asking.c: handles the request once the job is in memory, or what Postgres says of it is known; until then it is kept,
- * and then handed to `again`. */
+ * and then handed to `again`; of one from elsewhere, unless its key has as many kept as it leaves to others. */
 void preprocess_dispatcher_when_found(struct dispatcher *dispatcher, struct weir_request *request,
                                       uint64_t number, weir_rpc_handler_fn *handler,
                                       weir_rpc_handler_fn *again);

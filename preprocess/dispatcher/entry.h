@@ -20,6 +20,10 @@ struct dispatcher_entry {
     char *file, *set_path, *set_digest, *mode;
     char *tenant; /* of its pipeline; "": of none */
     char *token;  /* that its consumers must show; "": none */
+    /* Keys that sessions of its consumers have been opened under, or heard first since a restart; by rank. */
+    struct {
+        uint64_t session, key;
+    } consumers[WEIR_RANKS_MAX];
     struct weir_buf config;
     struct weir_buf tables; /* as in job_open */
     struct weir_buf fitted; /* empty: nothing is fitted, or not yet */

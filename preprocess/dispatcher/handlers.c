@@ -275,25 +275,39 @@ WEIR_ANSWERED(struct dispatcher, pool_order, pool_is,
 
 /* ---- consumers ---- */
 
-static enum weir_status find_open(struct dispatcher *dispatcher, uint64_t number,
+/* A consumer, as its message says. */
+struct consumer {
+    uint64_t job, session;
+    uint32_t rank;
+};
+
+/* Finds the job for one of its consumers. */
+static enum weir_status find_open(struct dispatcher *dispatcher, const struct weir_request *request,
+                                  const struct consumer *consumer,
                                   struct dispatcher_entry **ret_entry, struct weir_error *err)
 {
-    enum weir_status status = preprocess_dispatcher_find(dispatcher, number, ret_entry, err);
-    if (status == WEIR_OK && (*ret_entry)->closed) {
+    enum weir_status status = preprocess_dispatcher_find(dispatcher, consumer->job, ret_entry, err);
+    if (status != WEIR_OK)
+        return status;
+    status = preprocess_dispatcher_check_consumer(*ret_entry, request, consumer->rank,
+                                                  consumer->session, err);
+    if (status == WEIR_OK && (*ret_entry)->closed)
+        status = weir_fail(err, WEIR_STALE, "job %lu is closed", consumer->job);
+    else if (status == WEIR_OK && (*ret_entry)->failure[0] != '\0')
+        status = weir_fail(err, WEIR_INVALID, "job %lu: %s", consumer->job, (*ret_entry)->failure);
+    if (status != WEIR_OK)
         preprocess_dispatcher_let_go(*ret_entry);
-        return weir_fail(err, WEIR_STALE, "job %lu is closed", number);
-    }
-    if (status == WEIR_OK && (*ret_entry)->failure[0] != '\0')
-        return weir_fail(err, WEIR_INVALID, "job %lu: %s", number, (*ret_entry)->failure);
     return status;
 }
 
 static enum weir_status open_attempt(struct dispatcher *dispatcher,
-                                     const struct msg_client_open *ask,
+                                     const struct weir_request *request,
                                      struct dispatcher_entry **ret_entry,
                                      struct dispatcher_opened *ret_opened, struct weir_error *err)
 {
-    enum weir_status status = find_open(dispatcher, ask->job, ret_entry, err);
+    const struct msg_client_open *ask = request->message;
+    const struct consumer consumer = {ask->job, ask->session, ask->rank};
+    enum weir_status status = find_open(dispatcher, request, &consumer, ret_entry, err);
     if (status == WEIR_OK && !weir_str_equal_secretly((*ret_entry)->token, ask->token))
         status = weir_fail(err, WEIR_DENIED,
                            "job %lu: the consumer does not have the token of this run (WEIR_TOKEN)",
@@ -312,6 +326,9 @@ static enum weir_status open_attempt(struct dispatcher *dispatcher,
     status = weir_position_unpack(ask->position, &position, err);
     if (status == WEIR_OK)
         status = preprocess_job_client_open(&(*ret_entry)->job, &claim, ret_opened, err);
+    if (status == WEIR_OK) /* from now on the session is its key's */
+        status =
+            preprocess_dispatcher_check_consumer(*ret_entry, request, ask->rank, ask->session, err);
     weir_position_fini(&position);
     return status;
 }
@@ -323,7 +340,7 @@ static void on_client_open(void *state, struct weir_request *request)
     struct dispatcher_opened opened;
     struct weir_error err;
     const struct msg_client_open *opening = request->message;
-    if (open_attempt(dispatcher, opening, &entry, &opened, &err) != WEIR_OK) {
+    if (open_attempt(dispatcher, request, &entry, &opened, &err) != WEIR_OK) {
         refuse(request, &err);
         return;
     }
@@ -387,10 +404,13 @@ static void on_client_beat(void *state, struct weir_request *request)
     struct dispatcher *dispatcher = state;
     const struct msg_client_beat *beat = request->message;
     struct dispatcher_entry *entry = NULL;
-    struct dispatcher_pending_reply reply = {
-        .route = request->route, .job = beat->job, .type = MSG_client_orders};
+    struct dispatcher_pending_reply reply = {.route = request->route,
+                                             .job = beat->job,
+                                             .key = weir_rpc_quota_key(request),
+                                             .type = MSG_client_orders};
     struct weir_error err;
-    enum weir_status status = find_open(dispatcher, beat->job, &entry, &err);
+    const struct consumer consumer = {beat->job, beat->session, beat->rank};
+    enum weir_status status = find_open(dispatcher, request, &consumer, &entry, &err);
     if (status == WEIR_OK)
         status = preprocess_job_client_beat(&entry->job, beat, weir_loop_now_ms(dispatcher->loop),
                                             &reply.orders, &err);
@@ -398,9 +418,11 @@ static void on_client_beat(void *state, struct weir_request *request)
         refuse(request, &err);
         return;
     }
-    if (reply.orders.number == beat->number && !reply.orders.superseded && !reply.orders.regroup)
+    bool is_current = !reply.orders.superseded && !reply.orders.regroup;
+    if (is_current && reply.orders.number == beat->number)
         preprocess_dispatcher_note_taking(entry, beat, weir_loop_now_ms(dispatcher->loop));
-    note_unreached(dispatcher, entry, beat);
+    if (is_current) /* of nobody else: it would take a job its workers */
+        note_unreached(dispatcher, entry, beat);
     preprocess_entry_look(entry, weir_loop_now_ms(dispatcher->loop));
     reply.orders.stage = preprocess_stages_name(&entry->stages);
     reply.orders.memory =
@@ -414,10 +436,13 @@ static void on_client_commit(void *state, struct weir_request *request)
     struct dispatcher *dispatcher = state;
     const struct msg_client_commit *commit = request->message;
     struct dispatcher_entry *entry = NULL;
-    struct dispatcher_pending_reply reply = {
-        .route = request->route, .job = commit->job, .type = MSG_client_committed};
+    struct dispatcher_pending_reply reply = {.route = request->route,
+                                             .job = commit->job,
+                                             .key = weir_rpc_quota_key(request),
+                                             .type = MSG_client_committed};
     struct weir_error err;
-    enum weir_status status = find_open(dispatcher, commit->job, &entry, &err);
+    const struct consumer consumer = {commit->job, commit->session, commit->rank};
+    enum weir_status status = find_open(dispatcher, request, &consumer, &entry, &err);
     if (status == WEIR_OK)
         status = preprocess_job_client_commit(&entry->job, commit, &reply.committed, &err);
     if (status != WEIR_OK) {

@@ -18,6 +18,11 @@ enum weir_status preprocess_dispatcher_check_name(const struct weir_sender *send
                                                   struct weir_error *err) WEIR_MUST_USE;
 /* True when a worker may work for a job of this tenant (""): its key is for all, or for that one. */
 bool preprocess_dispatcher_may_make(const struct weir_sender *sender, const char *tenant);
+/* DENIED for a consumer of another tenant's job, or of a session that was opened under another key. */
+enum weir_status preprocess_dispatcher_check_consumer(struct dispatcher_entry *entry,
+                                                      const struct weir_request *request,
+                                                      uint32_t rank, uint64_t session,
+                                                      struct weir_error *err) WEIR_MUST_USE;
 /* The keyring has changed: workers elsewhere are told to beat now. */
 void preprocess_dispatcher_keys(void *state, const struct weir_keyring *keyring);
 /* Returns the keys of trainers, which are gathered once for each keyring. Until that changes. */

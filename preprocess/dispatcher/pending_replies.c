@@ -7,8 +7,6 @@
 
 #include <stdlib.h>
 
-enum { PENDING_MAX = 8192 /* answers that wait */ };
-
 static void answer(struct dispatcher *dispatcher, struct dispatcher_pending_reply *reply)
 {
     WEIR_AUTO(weir_arena) arena = weir_arena_new();
@@ -54,8 +52,11 @@ static void plan_flush(struct dispatcher *dispatcher)
 static void refuse(struct dispatcher *dispatcher, const struct weir_route *route)
 {
     struct weir_error err;
-    weir_ignore(
-        weir_fail(&err, WEIR_UNAVAILABLE, "Postgres is slow: %d answers wait for it", PENDING_MAX));
+    weir_ignore(weir_fail(
+        &err, WEIR_UNAVAILABLE,
+        "Postgres is slow: as many answers wait for it as can, of %d, beside what one key "
+        "leaves to others",
+        DISPATCHER_REPLIES_MAX));
     weir_rpc_refuse(dispatcher->server, route, &err);
 }
 
@@ -67,11 +68,12 @@ static void wait_for(struct dispatcher *dispatcher, struct dispatcher_replies *r
         preprocess_asking_free(reply->asking);
         return;
     }
-    if (replies->count == PENDING_MAX) {
+    if (!weir_quota_allows(&dispatcher->replies_quota, reply->key, 1, DISPATCHER_REPLIES_MAX)) {
         refuse(dispatcher, &reply->route);
         preprocess_asking_free(reply->asking);
         return;
     }
+    weir_quota_take(&dispatcher->replies_quota, reply->key, 1);
     replies->at = weir_grow(replies->at, replies->count, &replies->capacity, sizeof(*replies->at));
     replies->at[replies->count++] = *reply;
 }
@@ -109,6 +111,7 @@ bool preprocess_dispatcher_waits(struct dispatcher *dispatcher,
     struct dispatcher_pending_reply reply = {
         .route = request->route,
         .job = entry->number,
+        .key = weir_rpc_quota_key(request),
         .asking = preprocess_asking_keep(dispatcher, request, handler)};
     wait_until_stored(dispatcher, entry, ~0U, &reply);
     return true;
@@ -188,6 +191,8 @@ static void on_saved(void *owner, const struct weir_error *err)
     dispatcher->is_saving = false;
     (void)weir_fault("dispatcher.saved");
     settle_images(saving, err);
+    for (size_t i = 0; i < replies.count; i++)
+        weir_quota_give(&dispatcher->replies_quota, replies.at[i].key, 1);
     for (size_t i = 0; i < replies.count; i++)
         settle_reply(saving, &replies.at[i], err);
     preprocess_replies_fini(&replies);

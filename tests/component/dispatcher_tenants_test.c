@@ -1,15 +1,18 @@
-/* Workers with keys: they report of their tenant's jobs alone, and leave places to each other. */
+/* Workers and trainers with keys: they are of use to their tenant's jobs alone, and leave places to each other. */
 #include "tests/component/dispatcher_stage.h"
 #include "tests/support/keyed.h"
 
 #include <stdlib.h>
 
-enum { RED, BLUE, PEOPLE };
+enum { RED, BLUE, RED_TRAINER, OTHER_TRAINER, BLUE_TRAINER, PEOPLE };
 enum { JOB = 7, SAMPLES = 8 };
 
 static const struct keyed_person WHO[PEOPLE] = {
     [RED] = {"red", WEIR_ROLE_WORKER, "red"},
     [BLUE] = {"blue", WEIR_ROLE_WORKER, "blue"},
+    [RED_TRAINER] = {"red-trainer", WEIR_ROLE_TRAINER, "red"},
+    [OTHER_TRAINER] = {"other-trainer", WEIR_ROLE_TRAINER, "red"},
+    [BLUE_TRAINER] = {"blue-trainer", WEIR_ROLE_TRAINER, "blue"},
 };
 
 static struct weir_test_postgres postgres;
@@ -60,20 +63,21 @@ static void report(struct lab *lab, size_t who)
     assert_int_equal(keyed_ask(&lab->keyed, who, MSG_worker_beat, &beat), WEIR_OK);
 }
 
-static void a_worker_reports_of_no_job_of_another_tenant(void **state)
+static struct dispatcher_entry *open_job(struct lab *lab)
 {
-    struct lab *lab = *state;
-    struct dispatcher *dispatcher = lab->stage.dispatcher;
     struct msg_job_open job = stage_job(&lab->stage, JOB);
     job.tenant = "red";
     assert_int_equal(stage_hear(&lab->stage, MSG_job_open, &job).status, WEIR_OK);
-    const struct dispatcher_entry *entry = preprocess_dispatcher_in_memory(dispatcher, JOB);
+    return preprocess_dispatcher_in_memory(lab->stage.dispatcher, JOB);
+}
+
+static void a_worker_reports_of_no_job_of_another_tenant(void **state)
+{
+    struct lab *lab = *state;
+    const struct dispatcher_entry *entry = open_job(lab);
     report(lab, BLUE);
     assert_string_equal(preprocess_entry_reason(entry), "");
     assert_int_equal(entry->costs.total.cpu_ns, 0);
-    assert_int_equal(
-        keyed_ask(&lab->keyed, BLUE, MSG_job_describe, &(struct msg_job_describe){.job = JOB}),
-        WEIR_DENIED);
     report(lab, RED);
     assert_string_equal(preprocess_entry_reason(entry), "sample 1: no number");
     assert_int_equal(entry->costs.total.cpu_ns, 1000);
@@ -100,6 +104,127 @@ static void a_key_that_has_all_the_places_it_can_have_is_refused_in_words(void *
     assert_int_equal(keyed_ask(&lab->keyed, RED, MSG_worker_beat, &red), WEIR_OK);
 }
 
+/* ---- consumers ---- */
+
+enum { SESSION = 7 };
+
+static const struct msg_client_open OPENS = {.job = JOB, .session = SESSION, .token = ""};
+static const struct msg_client_beat BEATS = {
+    .job = JOB, .attempt = 1, .session = SESSION, .window_why = ""};
+static const struct msg_client_commit COMMITS = {.job = JOB, .attempt = 1, .session = SESSION};
+
+static void every_message_about_a_job_is_refused_to_other_tenants(void **state)
+{
+    static const struct msg_job_describe DESCRIBES = {.job = JOB};
+    static const struct {
+        enum weir_message type;
+        size_t who;
+        const void *message;
+    } REFUSED[] = {
+        {MSG_job_describe, BLUE, &DESCRIBES},
+        {MSG_client_open, BLUE_TRAINER, &OPENS},
+        {MSG_client_beat, BLUE_TRAINER, &BEATS},
+        {MSG_client_commit, BLUE_TRAINER, &COMMITS},
+    };
+    /* The last two are held to the name of the key, and the first reports of its tenant's jobs alone. */
+    enum weir_message cases[WEIR_COUNT(REFUSED) + 2] = {MSG_worker_beat, MSG_worker_leave};
+    struct lab *lab = *state;
+    (void)open_job(lab);
+    assert_int_equal(keyed_ask(&lab->keyed, RED_TRAINER, MSG_client_open, &OPENS), WEIR_OK);
+    for (size_t i = 0; i < WEIR_COUNT(REFUSED); i++) {
+        cases[i + 2] = REFUSED[i].type;
+        assert_int_equal(
+            keyed_ask(&lab->keyed, REFUSED[i].who, REFUSED[i].type, REFUSED[i].message),
+            WEIR_DENIED);
+        assert_string_equal(lab->keyed.words, "job 7 is of another tenant");
+    }
+    keyed_assert_covered(PREPROCESS_DISPATCHER_HANDLERS, cases, WEIR_COUNT(cases));
+    assert_int_equal(keyed_ask(&lab->keyed, RED_TRAINER, MSG_client_beat, &BEATS), WEIR_OK);
+}
+
+/* Of the same tenant, and with the token of the run, too. */
+static void whoever_knows_a_session_of_another_key_neither_beats_nor_commits(void **state)
+{
+    struct lab *lab = *state;
+    struct dispatcher_entry *entry = open_job(lab);
+    assert_int_equal(keyed_ask(&lab->keyed, RED_TRAINER, MSG_client_open, &OPENS), WEIR_OK);
+    assert_int_equal(keyed_ask(&lab->keyed, OTHER_TRAINER, MSG_client_open, &OPENS), WEIR_DENIED);
+    assert_int_equal(keyed_ask(&lab->keyed, OTHER_TRAINER, MSG_client_beat, &BEATS), WEIR_DENIED);
+    assert_string_equal(lab->keyed.words, "job 7: the consumer of rank 0 has opened its session "
+                                          "under another key");
+    assert_int_equal(keyed_ask(&lab->keyed, OTHER_TRAINER, MSG_client_commit, &COMMITS),
+                     WEIR_DENIED);
+    entry->consumers[0].session = 0; /* as after a restart */
+    assert_int_equal(keyed_ask(&lab->keyed, RED_TRAINER, MSG_client_beat, &BEATS), WEIR_OK);
+    assert_int_equal(keyed_ask(&lab->keyed, OTHER_TRAINER, MSG_client_beat, &BEATS), WEIR_DENIED);
+}
+
+static void a_trainer_without_a_place_takes_a_job_no_workers(void **state)
+{
+    static const char *const WORKERS[] = {"tcp://10.0.0.1:1#k"};
+    struct lab *lab = *state;
+    struct dispatcher_entry *entry = open_job(lab);
+    struct msg_client_beat beat = BEATS;
+    beat.unreachable = (struct weir_strs){WORKERS, 1};
+    report(lab, RED);
+    assert_int_equal(keyed_ask(&lab->keyed, RED_TRAINER, MSG_client_open, &OPENS), WEIR_OK);
+    beat.session = SESSION + 1;
+    assert_int_equal(keyed_ask(&lab->keyed, OTHER_TRAINER, MSG_client_beat, &beat), WEIR_OK);
+    assert_null(entry->barred);
+    beat.session = SESSION;
+    assert_int_equal(keyed_ask(&lab->keyed, RED_TRAINER, MSG_client_beat, &beat), WEIR_OK);
+    assert_non_null(entry->barred);
+}
+
+/* ---- what waits for Postgres ---- */
+
+/* By hand, as nothing is stored or found while the loop stands. */
+static void ask_much(struct lab *lab, const struct weir_sender *sender, enum weir_message type,
+                     const void *message, size_t count)
+{
+    const struct weir_rpc_handler *handler = PREPROCESS_DISPATCHER_HANDLERS;
+    struct weir_request request = {.server = lab->stage.server,
+                                   .type = type,
+                                   .message = message,
+                                   .arena = lab->stage.arena,
+                                   .route = {.identity_size = 1},
+                                   .sender = sender};
+    while (handler->type != type)
+        handler++;
+    for (request.route.request = 1; request.route.request <= count; request.route.request++)
+        handler->fn(lab->stage.dispatcher, &request);
+}
+
+static void one_key_has_no_more_jobs_looked_for_than_it_leaves_to_others(void **state)
+{
+    static const struct weir_sender SENDER = {WEIR_ROLE_WORKER, "blue", "blue"};
+    const struct msg_job_describe none = {.job = JOB + 1};
+    struct lab *lab = *state;
+    struct dispatcher *dispatcher = lab->stage.dispatcher;
+    uint64_t key = weir_quota_key(SENDER.name);
+    ask_much(lab, &SENDER, MSG_job_describe, &none, DISPATCHER_LOADS_MAX);
+    assert_int_equal(weir_quota_has(&dispatcher->loads_quota, key), DISPATCHER_LOADS_MAX / 2);
+    assert_int_equal(keyed_ask(&lab->keyed, RED, MSG_job_describe, &none), WEIR_NOT_FOUND);
+    assert_int_equal(weir_quota_has(&dispatcher->loads_quota, key), 0); /* they were first */
+}
+
+static void one_key_has_no_more_answers_wait_than_it_leaves_to_others(void **state)
+{
+    static const struct weir_sender SENDER = {WEIR_ROLE_TRAINER, "red-trainer", "red"};
+    struct lab *lab = *state;
+    struct dispatcher *dispatcher = lab->stage.dispatcher;
+    uint64_t key = weir_quota_key(SENDER.name);
+    (void)open_job(lab);
+    stage_await_stored(&lab->stage);
+    ask_much(lab, &SENDER, MSG_client_open, &OPENS, 1);
+    assert_int_equal(weir_quota_has(&dispatcher->replies_quota, key), 1);
+    ask_much(lab, &SENDER, MSG_client_beat, &BEATS, DISPATCHER_REPLIES_MAX);
+    assert_int_equal(weir_quota_has(&dispatcher->replies_quota, key), DISPATCHER_REPLIES_MAX / 2);
+    assert_int_equal(keyed_ask(&lab->keyed, RED_TRAINER, MSG_client_beat, &BEATS), WEIR_OK);
+    stage_await_stored(&lab->stage);
+    assert_int_equal(weir_quota_has(&dispatcher->replies_quota, key), 0);
+}
+
 static int start_postgres(void **state)
 {
     (void)state;
@@ -121,6 +246,16 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(
             a_key_that_has_all_the_places_it_can_have_is_refused_in_words, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(every_message_about_a_job_is_refused_to_other_tenants,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            whoever_knows_a_session_of_another_key_neither_beats_nor_commits, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_trainer_without_a_place_takes_a_job_no_workers, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(
+            one_key_has_no_more_jobs_looked_for_than_it_leaves_to_others, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(one_key_has_no_more_answers_wait_than_it_leaves_to_others,
+                                        set_up, tear_down),
     };
     return cmocka_run_group_tests_name("dispatcher_tenants", tests, start_postgres, stop_postgres);
 }
