@@ -67,12 +67,6 @@ static void answer_models(struct topic_call *call, int64_t number, json_t *json)
             call, orchestrator_pipeline_config(pipeline)->datasets[0], json);
 }
 
-static bool is_seen(const struct topic_call *call, int64_t number)
-{
-    const struct pipeline *pipeline = orchestrator_pipeline_by_id(call->all->pipelines, number);
-    return pipeline == NULL || orchestrator_topic_sees(call, pipeline);
-}
-
 /* The models of `rows` from `first` on that the caller sees, with what all of them were measured as. */
 static enum weir_status models_json(const struct topic_call *call, struct weir_rows *rows,
                                     size_t first, json_t *models, struct weir_error *err)
@@ -86,7 +80,7 @@ static enum weir_status models_json(const struct topic_call *call, struct weir_r
                                      DB_TEXT(weir_buf_text(&ids)));
     for (size_t i = first; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         orchestrator_model_row(rows, i, &model);
-        if (is_seen(call, model.pipeline))
+        if (orchestrator_topic_sees_number(call, model.pipeline))
             json_array_append_new(models, model_json(call->all, &model, measures));
     }
     return status;

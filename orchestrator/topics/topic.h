@@ -3,6 +3,7 @@
 #ifndef ORCHESTRATOR_TOPICS_TOPIC_H
 #define ORCHESTRATOR_TOPICS_TOPIC_H
 
+#include "core/base/quota.h"
 #include "orchestrator/audit/audit.h"
 #include "orchestrator/erasures/erasure.h"
 #include "orchestrator/keys/keys.h"
@@ -19,6 +20,10 @@ struct grid_files;
 struct rehearsal;
 struct erase_requests;
 struct webhooks;
+
+enum {
+    TOPIC_CALLS_MAX = 512, /* half of what the selector queues, where many of them end up */
+};
 
 /* The requests of weir that are not answered yet, and what they are about. Owned by: struct orchestrator. */
 struct topics {
@@ -37,9 +42,10 @@ struct topics {
     struct weir_rpc_server *server; /* of all messages to the orchestrator */
     struct topic_orders orders;     /* that are in the audit log */
     LIST_HEAD(, topic_call) calls;
-    int64_t started_ms;  /* of this process */
-    const char *metrics; /* address of /metrics; NULL: there is none */
-    const char *page;    /* "http://127.0.0.1:9470/", the live page; NULL: there is none */
+    struct weir_quota quota; /* of TOPIC_CALLS_MAX: one key leaves as many to others as it has */
+    int64_t started_ms;      /* of this process */
+    const char *metrics;     /* address of /metrics; NULL: there is none */
+    const char *page;        /* "http://127.0.0.1:9470/", the live page; NULL: there is none */
 };
 
 /* Called with the answer, which is the caller's, or with NULL and why it was refused. */
@@ -51,6 +57,7 @@ struct topic_call {
     struct context *context;
     LIST_ENTRY(topic_call) link;
     struct weir_route route;
+    uint64_t key;                /* of whoever asks */
     topic_answered_fn *answered; /* takes the answer; NULL: it goes to `route` */
     void *owner;                 /* of `answered` */
     const struct topic_access *access;

@@ -17,6 +17,7 @@ static topic_fn *const FNS[] = {
 static void drop(struct topic_call *call)
 {
     LIST_REMOVE(call, link);
+    weir_quota_give(&call->all->quota, call->key, 1);
     json_decref(call->arguments);
     json_decref(call->collected);
     free(call->text);
@@ -93,6 +94,7 @@ void orchestrator_topics_free(struct topics *topics)
 {
     while (!LIST_EMPTY(&topics->calls))
         forget(LIST_FIRST(&topics->calls));
+    weir_quota_fini(&topics->quota);
 }
 
 void orchestrator_topics_forget(struct topics *topics, const void *owner)
@@ -206,45 +208,54 @@ static void run(struct topic_call *call)
         orchestrator_topic_refuse(call, &err);
 }
 
-static void fail_unknown(const struct weir_request *request, const char *topic)
-{
-    struct weir_error err;
-    weir_ignore(weir_fail(&err, WEIR_UNSUPPORTED, "unknown topic '%.40s'", topic));
-    weir_rpc_refuse(request->server, &request->route, &err);
-}
-
 static struct topic_call *new_call(struct topics *topics, const struct topic_access *access,
-                                   json_t *arguments)
+                                   json_t *arguments, uint64_t key)
 {
     struct topic_call *call = weir_calloc(1, sizeof(*call));
     call->all = topics;
     call->context = topics->context;
     call->access = access;
     call->arguments = arguments;
+    call->key = key;
+    weir_quota_take(&topics->quota, key, 1);
     LIST_INSERT_HEAD(&topics->calls, call, link);
     return call;
 }
 
-void orchestrator_topics_answer(struct topics *topics, struct weir_request *request)
+/* Begins the call that the message asks for. */
+static enum weir_status open_call(struct topics *topics, const struct weir_request *request,
+                                  struct topic_call **ret_call, struct weir_error *err)
 {
     const struct msg_command *message = request->message;
     const struct topic_access *access = orchestrator_topic_named(message->topic);
-    struct weir_error err;
-    if (is_under_way(topics, &request->route))
-        return;
-    if (access == NULL) {
-        fail_unknown(request, message->topic);
-        return;
-    }
+    uint64_t key = weir_rpc_quota_key(request);
+    if (access == NULL)
+        return weir_fail(err, WEIR_UNSUPPORTED, "unknown topic '%.40s'", message->topic);
+    if (!weir_quota_allows(&topics->quota, key, 1, TOPIC_CALLS_MAX))
+        return weir_fail(err, WEIR_UNAVAILABLE,
+                         "as many requests are under way as can be, of %d, beside what one key "
+                         "leaves to others",
+                         TOPIC_CALLS_MAX);
     json_t *arguments = json_loads(message->arguments[0] == '\0' ? "{}" : message->arguments,
                                    JSON_REJECT_DUPLICATES, NULL);
     if (!json_is_object(arguments)) {
         json_decref(arguments);
-        weir_ignore(weir_fail(&err, WEIR_INVALID, "ask.arguments: expected a JSON object"));
+        return weir_fail(err, WEIR_INVALID, "ask.arguments: expected a JSON object");
+    }
+    *ret_call = new_call(topics, access, arguments, key);
+    return WEIR_OK;
+}
+
+void orchestrator_topics_answer(struct topics *topics, struct weir_request *request)
+{
+    struct topic_call *call;
+    struct weir_error err;
+    if (is_under_way(topics, &request->route))
+        return;
+    if (open_call(topics, request, &call, &err) != WEIR_OK) {
         weir_rpc_refuse(request->server, &request->route, &err);
         return;
     }
-    struct topic_call *call = new_call(topics, access, arguments);
     call->route = request->route;
     call->sender = orchestrator_topic_sender(request);
     run(call);
@@ -255,7 +266,7 @@ void orchestrator_topics_ask(struct topics *topics, const struct topic_question 
 {
     const struct topic_access *access = orchestrator_topic_named(question->topic);
     weir_require(access != NULL && !access->is_order);
-    struct topic_call *call = new_call(topics, access, question->arguments);
+    struct topic_call *call = new_call(topics, access, question->arguments, 0);
     call->answered = answered;
     call->owner = owner;
     call->sender = (struct topic_sender){.role = WEIR_ROLE_VIEWER, .who = "page"};

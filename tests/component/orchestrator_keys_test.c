@@ -1,11 +1,12 @@
-/* Keys that the platform makes for a group of processes, against real Postgres and a real keyed listener. */
+/* Keys that the platform makes for a group of processes, and what those who have keys can do to each other, against
+ * real Postgres and a real keyed listener. */
 #include "tests/component/orchestrator_stage.h"
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/rpc/pass.h"
 #include "orchestrator/keys/keys.h"
-#include "tests/support/loop.h"
+#include "tests/support/keyed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -93,6 +94,37 @@ static void a_platform_that_listens_to_its_own_host_alone_makes_no_keys(void **s
     assert_int_equal(orchestrator_keys_number(stage->orch->keys), 1);
 }
 
+/* ---- what others do ---- */
+
+/* By hand, as nothing is answered while the loop stands. */
+static size_t ask_much(const struct stage *stage, const struct weir_sender *sender)
+{
+    static const struct msg_command ASKED = {.topic = "datasets", .arguments = ""};
+    struct topics *topics = &stage->orch->topics;
+    struct weir_request request = {
+        .server = topics->server,
+        .type = MSG_command,
+        .message = &ASKED,
+        .route = {.identity = {(uint8_t)sender->name[0]}, .identity_size = 1},
+        .sender = sender};
+    for (size_t i = 0; i < TOPIC_CALLS_MAX; i++) {
+        request.route.request = i + 1;
+        orchestrator_topics_answer(topics, &request);
+    }
+    return weir_quota_has(&topics->quota, weir_quota_key(sender->name));
+}
+
+static void one_key_has_no_more_requests_under_way_than_it_leaves_to_others(void **state)
+{
+    static const struct weir_sender SENDERS[] = {{WEIR_ROLE_OPERATOR, "mallory", ""},
+                                                 {WEIR_ROLE_OPERATOR, "rosa", ""},
+                                                 {WEIR_ROLE_PLATFORM, "", ""}};
+    const struct stage *stage = *state;
+    assert_int_equal(ask_much(stage, &SENDERS[0]), TOPIC_CALLS_MAX / 2);
+    assert_int_equal(ask_much(stage, &SENDERS[1]), TOPIC_CALLS_MAX / 4);
+    assert_int_equal(ask_much(stage, &SENDERS[2]), TOPIC_CALLS_MAX / 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -102,6 +134,9 @@ int main(void)
                                         stage_setup, stage_teardown),
         cmocka_unit_test_setup_teardown(a_platform_that_listens_to_its_own_host_alone_makes_no_keys,
                                         stage_setup, stage_teardown),
+        cmocka_unit_test_setup_teardown(
+            one_key_has_no_more_requests_under_way_than_it_leaves_to_others, stage_setup,
+            stage_teardown),
     };
     return cmocka_run_group_tests_name("orchestrator_keys", tests, NULL, NULL);
 }
