@@ -85,11 +85,13 @@ bool orchestrator_group_is_gone(const struct run_group *group)
 }
 
 struct group_member *orchestrator_group_member(struct run_group *group, uint32_t rank,
-                                               uint64_t session)
+                                               uint64_t session, uint64_t key)
 {
-    bool is_one = rank < group->ranks && session != 0 && group->members[rank].session == session;
+    struct group_member *member = rank < group->ranks ? &group->members[rank] : NULL;
+    bool is_one =
+        member != NULL && session != 0 && member->session == session && member->key == key;
 
-    return is_one ? &group->members[rank] : NULL;
+    return is_one ? member : NULL;
 }
 
 struct group_member orchestrator_group_sum(const struct run_group *group)

@@ -20,6 +20,7 @@ struct run_exit {
 
 struct group_member {
     uint64_t session; /* of its process; 0: it has not called yet */
+    uint64_t key;     /* that it calls under (weir_rpc_quota_key()) */
     bool is_here;     /* its process is there */
     bool is_done;     /* it has finished, and waits for the others */
     uint64_t samples; /* as it last said, as are these */
@@ -53,9 +54,9 @@ void orchestrator_group_exited(struct run_group *group, uint32_t rank, int64_t s
  * others has as well, or is gone; the dispatcher has everybody's final commit then. */
 bool orchestrator_group_is_done(const struct run_group *group);
 bool orchestrator_group_is_gone(const struct run_group *group);
-/* Returns the member of that rank whose session this is; NULL: there is none. */
+/* Returns the member of that rank whose session this is, under its key; NULL: there is none. */
 struct group_member *orchestrator_group_member(struct run_group *group, uint32_t rank,
-                                               uint64_t session);
+                                               uint64_t session, uint64_t key);
 /* Sums of samples and CPU time, means of the rest. */
 struct group_member orchestrator_group_sum(const struct run_group *group);
 

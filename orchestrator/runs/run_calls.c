@@ -67,33 +67,37 @@ void orchestrator_run_tell(const struct run *run, struct weir_rpc_server *server
     weir_rpc_reply(server, route, MSG_run_is, &answer, NULL);
 }
 
+/* The run that a trainer may do, with its token and of its tenant. */
+static enum weir_status check_request(const struct run *run, const struct weir_request *request,
+                                      struct weir_error *err)
+{
+    const struct msg_run_request *message = request->message;
+    const struct weir_sender *sender = weir_rpc_sender(request);
+    if (run == NULL || run->trained || run->row == NULL)
+        return weir_fail(err, WEIR_NOT_FOUND, "run %" PRIu64 " is not to be done", message->run);
+    if (sender->tenant[0] != '\0' && strcmp(sender->tenant, run->outline.tenant) != 0)
+        return weir_fail(err, WEIR_DENIED, "run %" PRIu64 " is of another tenant", message->run);
+    if (message->rank >= run->group.ranks)
+        return weir_fail(err, WEIR_INVALID, "run %" PRIu64 " has %u ranks, from 0: found rank %u",
+                         message->run, run->group.ranks, message->rank);
+    if (!weir_str_equal_secretly(run->token, message->token))
+        return weir_fail(err, WEIR_DENIED,
+                         "run %" PRIu64 ": the trainer does not have its token (WEIR_TOKEN)",
+                         message->run);
+    return WEIR_OK;
+}
+
 void orchestrator_run_assign(struct runs *runs, struct weir_request *request)
 {
     const struct msg_run_request *message = request->message;
     struct run *run = orchestrator_run_find(runs, (int64_t)message->run);
     struct weir_error err;
-    if (run == NULL || run->trained || run->row == NULL) {
-        refuse(request,
-               weir_fail(&err, WEIR_NOT_FOUND, "run %" PRIu64 " is not to be done", message->run),
-               &err);
-        return;
-    }
-    if (message->rank >= run->group.ranks) {
-        refuse(request,
-               weir_fail(&err, WEIR_INVALID, "run %" PRIu64 " has %u ranks, from 0: found rank %u",
-                         message->run, run->group.ranks, message->rank),
-               &err);
-        return;
-    }
-    if (!weir_str_equal_secretly(run->token, message->token)) {
-        refuse(request,
-               weir_fail(&err, WEIR_DENIED,
-                         "run %" PRIu64 ": the trainer does not have its token (WEIR_TOKEN)",
-                         message->run),
-               &err);
+    if (check_request(run, request, &err) != WEIR_OK) {
+        weir_rpc_refuse(request->server, &request->route, &err);
         return;
     }
     run->group.members[message->rank].session = message->session;
+    run->group.members[message->rank].key = weir_rpc_quota_key(request);
     orchestrator_warm_hear(runs->warm, run);
     orchestrator_run_watch_hear(runs->watch, run->number, message->rank);
     orchestrator_run_tell(run, request->server, &request->route);
@@ -166,7 +170,9 @@ void orchestrator_run_beats(struct runs *runs, struct weir_request *request)
     const struct msg_run_beat *beat = request->message;
     struct run *run = orchestrator_run_find(runs, (int64_t)beat->run);
     struct group_member *member =
-        run == NULL ? NULL : orchestrator_group_member(&run->group, beat->rank, beat->session);
+        run == NULL ? NULL
+                    : orchestrator_group_member(&run->group, beat->rank, beat->session,
+                                                weir_rpc_quota_key(request));
     if (member != NULL) {
         run->is_unheard = false;
         orchestrator_run_watch_hear(runs->watch, run->number, beat->rank);
@@ -268,7 +274,8 @@ void orchestrator_run_finished(struct runs *runs, struct weir_request *request)
                &err);
         return;
     }
-    struct group_member *member = orchestrator_group_member(&run->group, done->rank, done->session);
+    struct group_member *member = orchestrator_group_member(&run->group, done->rank, done->session,
+                                                            weir_rpc_quota_key(request));
     if (member == NULL) {
         refuse(request,
                weir_fail(&err, WEIR_STALE, "run %" PRIu64 " is done by a later trainer", done->run),

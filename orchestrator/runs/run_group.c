@@ -63,10 +63,11 @@ static void begin(struct run *run, uint32_t ranks)
     orchestrator_warm_launched(run->runs->warm, run);
 }
 
-void orchestrator_run_given(struct run *run, uint64_t session)
+void orchestrator_run_given(struct run *run, uint64_t session, uint64_t key)
 {
     orchestrator_group_begin(&run->group, 1);
     run->group.members[0].session = session;
+    run->group.members[0].key = key;
     run->is_unheard = true;
     orchestrator_run_watch_given(run->runs->watch, run->number, run->outline.config->patience_ms);
 }

@@ -89,8 +89,8 @@ enum weir_status orchestrator_run_request_slot(struct run *run, bool *ret_has,
                                                struct weir_error *err) WEIR_MUST_USE;
 /* Processes that do it: of a training as many as training.ranks says. */
 uint32_t orchestrator_run_ranks(const struct run *run);
-/* An idle trainer, of that session, does it. */
-void orchestrator_run_given(struct run *run, uint64_t session);
+/* An idle trainer, of that session and key, does it. */
+void orchestrator_run_given(struct run *run, uint64_t session, uint64_t key);
 /* Starts all of them. EXISTS while one of an earlier life is there. After a failure none stays. */
 enum weir_status orchestrator_run_launch(struct run *run, struct weir_error *err) WEIR_MUST_USE;
 /* Records the run as trained and answers the ranks that wait, once all are done. A database that is away refuses them:

@@ -35,6 +35,7 @@ struct warm_trainer {
     enum warm_state state;
     int64_t run, pipeline;
     uint64_t session;   /* 0: it has not asked for its first task */
+    uint64_t key;       /* that it asks under */
     bool is_at_trigger; /* its run is on the way from a trigger to a model */
     bool is_unwanted;   /* nobody waits for its request */
     uint64_t gpus;
@@ -134,8 +135,10 @@ void orchestrator_warm_hear(struct warm_trainers *warm, const struct run *run)
 {
     struct warm_trainer *trainer = find(warm, run->number);
 
-    if (trainer != NULL && trainer->state == WORKING)
-        trainer->session = run->group.members[0].session;
+    if (trainer == NULL || trainer->state != WORKING)
+        return;
+    trainer->session = run->group.members[0].session;
+    trainer->key = run->group.members[0].key;
 }
 
 void orchestrator_warm_finished(struct warm_trainers *warm, const struct run *run)
@@ -311,7 +314,8 @@ static bool tell_again(const struct runs *runs, const struct msg_run_next *messa
 
     LIST_FOREACH (run, &runs->all, link) {
         if (run->followed == (int64_t)message->run && !run->trained &&
-            orchestrator_group_member(&run->group, 0, message->session) != NULL) {
+            orchestrator_group_member(&run->group, 0, message->session,
+                                      weir_rpc_quota_key(request)) != NULL) {
             orchestrator_run_tell(run, request->server, &request->route);
             return true;
         }
@@ -323,7 +327,8 @@ void orchestrator_run_next(struct runs *runs, struct weir_request *request)
 {
     const struct msg_run_next *message = request->message;
     struct warm_trainer *trainer = find(runs->warm, (int64_t)message->run);
-    bool is_known = trainer != NULL && trainer->session == message->session;
+    bool is_known = trainer != NULL && trainer->session == message->session &&
+                    trainer->key == weir_rpc_quota_key(request);
 
     if (is_known && (trainer->state == IDLE || may_stay(trainer))) {
         trainer->server = request->server;
@@ -414,7 +419,7 @@ static void begin_work(struct warm_trainer *trainer, struct run *run)
     trainer->aside = NULL;
     trainer->state = WORKING;
     trainer->is_at_trigger = run->trigger != 0;
-    orchestrator_run_given(run, trainer->session);
+    orchestrator_run_given(run, trainer->session, trainer->key);
     weir_log(WEIR_LOG_INFO, "trainer goes on", "run=%" PRId64 " after=%" PRId64, run->number,
              run->followed);
     orchestrator_run_tell(run, trainer->server, &trainer->route);

@@ -6,6 +6,7 @@
 #include "core/base/memory.h"
 #include "core/rpc/pass.h"
 #include "orchestrator/keys/keys.h"
+#include "orchestrator/runs/run_state.h"
 #include "tests/support/keyed.h"
 
 #include <setjmp.h>
@@ -96,6 +97,85 @@ static void a_platform_that_listens_to_its_own_host_alone_makes_no_keys(void **s
 
 /* ---- what others do ---- */
 
+static const char PIPELINE[] = "pipeline: {name: p}\n"
+                               "datasets: [{name: notes}]\n"
+                               "trigger: {policy: amount, samples: 30}\n"
+                               "selection: {}\npreprocess: {}\ntraining: {}\n";
+
+enum { MALLORY, BLUE, PEOPLE };
+
+static const struct keyed_person WHO[PEOPLE] = {
+    [MALLORY] = {"mallory", WEIR_ROLE_TRAINER, ""},
+    [BLUE] = {"blue", WEIR_ROLE_TRAINER, "blue"},
+};
+
+/* A run whose trainer has asked what to do, and does not get on. */
+static struct run *begin_run(struct stage *stage)
+{
+    const struct stage_trainer *trainer = &stage->trainers[0];
+    const struct run *run = NULL;
+    stage->fires_first = SIZE_MAX;
+    (void)stage_submit(stage, PIPELINE);
+    while (run == NULL || run->group.members[0].session != trainer->session) {
+        weir_loop_step(stage->loop, TEST_STEP_MS);
+        run =
+            trainer->peer != NULL ? orchestrator_run_find(&stage->orch->runs, trainer->run) : NULL;
+    }
+    return orchestrator_run_find(&stage->orch->runs, trainer->run);
+}
+
+struct beaten {
+    bool done, stop;
+};
+
+static void on_orders(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct beaten *beaten = owner;
+    assert_null(err);
+    beaten->done = true;
+    beaten->stop = ((const struct msg_run_orders *)reply->message)->stop;
+}
+
+static bool is_stopped(const struct stage *stage, struct keyed *keyed, size_t who,
+                       const struct msg_run_beat *beat)
+{
+    struct beaten beaten = {.done = false};
+    weir_rpc_call(keyed->peers[who], MSG_run_beat, beat, KEYED_MS, on_orders, &beaten);
+    test_loop_until(stage->loop, &beaten.done);
+    return beaten.stop;
+}
+
+/* A command is held to its topic (access.def), and health is nobody's. */
+static void whoever_knows_a_session_of_another_key_says_nothing_of_its_run(void **state)
+{
+    static const enum weir_message CASES[] = {MSG_run_request, MSG_run_beat, MSG_run_done,
+                                              MSG_run_next,    MSG_command,  MSG_health};
+    struct stage *stage = *state;
+    struct keyed keyed = {.done = false};
+    keyed_begin(&keyed, stage->loop, stage->orch->topics.server, WHO, PEOPLE);
+    struct run *run = begin_run(stage);
+    uint64_t number = (uint64_t)run->number, session = run->group.members[0].session;
+    const struct msg_run_request asks = {.run = number, .session = 1, .token = run->token};
+    const struct msg_run_beat beats = {
+        .run = number, .session = session, .samples = 9, .stage = "", .metrics = ""};
+    const struct msg_run_done ends = {
+        .run = number, .session = session, .model = "", .outputs = "", .metrics = ""};
+    const struct msg_run_next stays = {.run = number, .session = session};
+    assert_int_equal(keyed_ask(&keyed, BLUE, MSG_run_request, &asks), WEIR_DENIED);
+    assert_non_null(strstr(keyed.words, "is of another tenant"));
+    for (size_t who = 0; who < PEOPLE; who++) {
+        assert_true(is_stopped(stage, &keyed, who, &beats));
+        assert_int_equal(keyed_ask(&keyed, who, MSG_run_done, &ends), WEIR_STALE);
+        assert_int_equal(keyed_ask(&keyed, who, MSG_run_next, &stays), WEIR_OK); /* it may leave */
+    }
+    assert_int_equal(run->group.members[0].samples, 0);
+    assert_false(run->group.members[0].is_done);
+    keyed_assert_covered(ORCHESTRATOR_HANDLERS, CASES, WEIR_COUNT(CASES));
+    stage->fires_first = 0;
+    stage_until_reported(stage, "\"trigger_fired\"", 2); /* it has gone on */
+    keyed_end(&keyed);
+}
+
 /* By hand, as nothing is answered while the loop stands. */
 static size_t ask_much(const struct stage *stage, const struct weir_sender *sender)
 {
@@ -134,6 +214,9 @@ int main(void)
                                         stage_setup, stage_teardown),
         cmocka_unit_test_setup_teardown(a_platform_that_listens_to_its_own_host_alone_makes_no_keys,
                                         stage_setup, stage_teardown),
+        cmocka_unit_test_setup_teardown(
+            whoever_knows_a_session_of_another_key_says_nothing_of_its_run, stage_setup,
+            stage_teardown),
         cmocka_unit_test_setup_teardown(
             one_key_has_no_more_requests_under_way_than_it_leaves_to_others, stage_setup,
             stage_teardown),

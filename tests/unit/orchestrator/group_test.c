@@ -112,12 +112,12 @@ static void a_session_of_an_earlier_life_is_nobody_s(void **state)
     (void)state;
     struct run_group *group = three();
     group->members[1].session = 5;
-    assert_ptr_equal(orchestrator_group_member(group, 1, 5), &group->members[1]);
-    assert_null(orchestrator_group_member(group, 1, 6));
-    assert_null(orchestrator_group_member(group, 0, 0));
-    assert_null(orchestrator_group_member(group, 3, 5));
+    assert_ptr_equal(orchestrator_group_member(group, 1, 5, 0), &group->members[1]);
+    assert_null(orchestrator_group_member(group, 1, 6, 0));
+    assert_null(orchestrator_group_member(group, 0, 0, 0));
+    assert_null(orchestrator_group_member(group, 3, 5, 0));
     orchestrator_group_begin(group, 3);
-    assert_null(orchestrator_group_member(group, 1, 5));
+    assert_null(orchestrator_group_member(group, 1, 5, 0));
 }
 
 /* Its result may lie in a queue when it is killed: the run begins again without. */
@@ -127,7 +127,7 @@ static void the_word_of_a_process_that_is_gone_counts_no_more(void **state)
     struct run_group *group = three();
     group->members[0].session = 5;
     orchestrator_group_exited(group, 0, 0, &KILLED, 10);
-    assert_null(orchestrator_group_member(group, 0, 5));
+    assert_null(orchestrator_group_member(group, 0, 5, 0));
 }
 
 static void samples_and_cpu_time_add_up_and_waiting_is_a_mean(void **state)
