@@ -240,20 +240,32 @@ static bool is_any_due(const struct slurm_jobs *jobs, int64_t now_ms)
         for (size_t j = 0; j < jobs->groups[i]->count; j++)
             if (due(jobs->groups[i], &jobs->groups[i]->tasks[j], now_ms) != SLURM_WAIT)
                 return true;
-    return jobs->orphan.job != 0;
+    return jobs->orphan_count > 0;
+}
+
+/* Takes those that are asked for by one name. */
+static void gather_orphans(struct slurm_jobs *jobs, struct slurm_order *order)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < jobs->orphan_count; i++) {
+        const struct slurm_sight orphan = jobs->orphans[i];
+        const char *name = name_to_ask_for(orphan.name, orphan.index, orphan.state);
+        if (order->count == 0 || strcmp(order->name, name) == 0)
+            add_target(order, name, orphan.job, orphan.index);
+        else
+            jobs->orphans[kept++] = orphan;
+    }
+    jobs->orphan_count = kept;
+    if (order->count > 0)
+        order->kind = SLURM_CANCEL;
 }
 
 /* Of what squeue has just shown. */
 static void find_to_end(struct slurm_jobs *jobs, int64_t now_ms, struct slurm_order *order)
 {
-    const struct slurm_sight orphan = jobs->orphan;
-    jobs->orphan.job = 0;
-    if (orphan.job != 0) {
-        order->kind = SLURM_CANCEL;
-        add_target(order, name_to_ask_for(orphan.name, orphan.index, orphan.state), orphan.job,
-                   orphan.index);
+    gather_orphans(jobs, order);
+    if (order->kind != SLURM_WAIT)
         return;
-    }
     gather(jobs, SLURM_CANCEL, now_ms, order);
     gather(jobs, SLURM_SIGNAL, now_ms, order);
 }
@@ -438,6 +450,17 @@ static bool is_awaited(const struct slurm_group *group, const struct slurm_sight
     return false;
 }
 
+static void note_orphan(struct slurm_jobs *jobs, const struct slurm_sight *sight, int64_t index)
+{
+    for (size_t i = 0; i < jobs->orphan_count; i++)
+        if (jobs->orphans[i].job == sight->job && jobs->orphans[i].index == index)
+            return; /* another task of one that goes as a whole */
+    if (jobs->orphan_count == SLURM_TARGETS_MAX)
+        return; /* the next look shows the others */
+    jobs->orphans[jobs->orphan_count] = *sight;
+    jobs->orphans[jobs->orphan_count++].index = index;
+}
+
 /* Notes a job of this platform's that nobody waits for: of no group, the second one of its name, or back in the queue
  * after it was over here. */
 static void look_for_orphan(struct slurm_jobs *jobs, const struct slurm_sight *sight)
@@ -449,16 +472,14 @@ static void look_for_orphan(struct slurm_jobs *jobs, const struct slurm_sight *s
     bool is_ours = group != NULL && (group->stage != SLURM_SUBMITTED || group->job == sight->job);
     if (is_ours && (group->stage != SLURM_SUBMITTED || is_awaited(group, sight)))
         return;
-    jobs->orphan = *sight;
-    if (!is_ours)
-        jobs->orphan.index = SLURM_NO_INDEX; /* the whole of it */
+    note_orphan(jobs, sight, is_ours ? sight->index : SLURM_NO_INDEX /* the whole of it */);
 }
 
 void orchestrator_slurm_jobs_seen(struct slurm_jobs *jobs, const struct slurm_sight *sights,
                                   size_t count, int64_t now_ms)
 {
     jobs->seen_ms = now_ms;
-    jobs->orphan.job = 0;
+    jobs->orphan_count = 0;
     for (size_t i = 0; i < jobs->count; i++) {
         struct slurm_group *group = jobs->groups[i];
         if (group->stage == SLURM_UNSURE)

@@ -67,7 +67,8 @@ struct slurm_jobs {
     char prefix[SLURM_NAME_SIZE]; /* that names of this platform begin with; "": not known yet */
     int64_t looked_ms; /* when squeue was last begun; 0: it is to be begun before all else */
     int64_t seen_ms;   /* when it last answered; 0: too long ago to go by */
-    struct slurm_sight orphan; /* a job that nobody here knows; job 0: none */
+    struct slurm_sight orphans[SLURM_TARGETS_MAX]; /* jobs that nobody here knows */
+    size_t orphan_count;
 };
 
 enum slurm_order_kind { SLURM_WAIT, SLURM_SUBMIT, SLURM_LOOK, SLURM_SIGNAL, SLURM_CANCEL };

@@ -351,6 +351,23 @@ static void jobs_of_this_platform_that_nobody_knows_are_cancelled_and_no_others(
     end(&world);
 }
 
+/* As many as a crash has left: a look at each would take that many seconds. */
+static void all_that_one_look_shows_to_be_nobodys_is_cancelled_after_it(void **state)
+{
+    (void)state;
+    struct world world;
+    submit(&world, false);
+    world.queue = LINE("0", "RUNNING", "n1", "None") LINE(
+        "1", "RUNNING", "n2",
+        "None") "weir-00ff-5|39|0|PENDING||None\nweir-00ff-5|39|1|PENDING||None\nweir-00ff-6|40|0|RUNNING|n3|None\n"
+                "weir-00ff-6|45|N/A|RUNNING|n3|None\n";
+    pass(&world);
+    assert_string_equal(step(&world, 0, ""), "scancel of weir-00ff-5 39");
+    assert_string_equal(step(&world, 0, ""), "scancel of weir-00ff-6 40 45");
+    assert_string_equal(step(&world, 0, ""), "");
+    end(&world);
+}
+
 static void one_that_comes_back_after_it_was_over_is_cancelled(void **state)
 {
     (void)state;
@@ -548,6 +565,7 @@ int main(void)
         cmocka_unit_test(one_that_was_to_end_before_it_was_submitted_never_begins),
         cmocka_unit_test(a_group_is_adopted_by_name_and_lost_when_slurm_does_not_know_it),
         cmocka_unit_test(jobs_of_this_platform_that_nobody_knows_are_cancelled_and_no_others),
+        cmocka_unit_test(all_that_one_look_shows_to_be_nobodys_is_cancelled_after_it),
         cmocka_unit_test(one_that_comes_back_after_it_was_over_is_cancelled),
         cmocka_unit_test(a_number_that_was_given_out_again_is_in_no_command),
         cmocka_unit_test(what_squeue_has_just_shown_is_cancelled_by_its_name_or_alone),
