@@ -15,7 +15,6 @@
 
 enum { JOBS = 48, SAMPLES = 64, DEATHS = 10 };
 
-static struct weir_test_postgres postgres;
 static int deaths = DEATHS;
 
 /* ---- many jobs, one transaction ---- */
@@ -59,13 +58,13 @@ static void say_all(struct stage *stage, const uint64_t attempts[JOBS], uint64_t
 }
 
 /* Every row tells which transaction wrote it last. */
-static void assert_transactions(int expected)
+static void assert_transactions(const struct stage *stage, int expected)
 {
     WEIR_AUTO_FREE char *sql = weir_format(
         "DO $$ DECLARE found bigint; BEGIN SELECT count(DISTINCT xmin::text) INTO found "
         "FROM preprocess.rank; ASSERT found = %d, format('%%s transactions', found); END $$",
         expected);
-    weir_test_postgres_sql(&postgres, sql);
+    weir_test_postgres_sql(stage->postgres, sql);
 }
 
 static void progress_of_many_jobs_is_stored_in_one_transaction(void **state)
@@ -73,16 +72,15 @@ static void progress_of_many_jobs_is_stored_in_one_transaction(void **state)
     struct stage stage;
     struct stage_heard heard[JOBS];
     uint64_t attempts[JOBS];
-    (void)state;
-    stage_begin(&stage, &postgres, SAMPLES);
+    stage_begin(&stage, *state, SAMPLES);
     stage_host(&stage);
     for (uint64_t i = 0; i < JOBS; i++)
         attempts[i] = open_job(&stage, i + 1);
-    assert_transactions(JOBS); /* one after the other */
+    assert_transactions(&stage, JOBS); /* one after the other */
     say_all(&stage, attempts, 10, heard);
     for (size_t i = 0; i < JOBS; i++)
         assert_int_equal(heard[i].status, WEIR_OK);
-    assert_transactions(1);
+    assert_transactions(&stage, 1);
     stage_unhost(&stage);
     stage_end(&stage);
 }
@@ -93,17 +91,17 @@ static void a_job_that_cannot_be_stored_holds_up_no_other(void **state)
     struct stage_heard heard[JOBS];
     uint64_t attempts[JOBS];
     enum { STUCK = 5 };
-    (void)state;
-    stage_begin(&stage, &postgres, SAMPLES);
+    stage_begin(&stage, *state, SAMPLES);
     stage_host(&stage);
     for (uint64_t i = 0; i < JOBS; i++)
         attempts[i] = open_job(&stage, i + 1);
     weir_test_postgres_sql(
-        &postgres, "ALTER TABLE preprocess.rank ADD CONSTRAINT stuck CHECK (job <> 5) NOT VALID");
+        stage.postgres,
+        "ALTER TABLE preprocess.rank ADD CONSTRAINT stuck CHECK (job <> 5) NOT VALID");
     say_all(&stage, attempts, 10, heard);
     for (size_t i = 0; i < JOBS; i++)
         assert_int_equal(heard[i].status == WEIR_OK, i != STUCK - 1);
-    weir_test_postgres_sql(&postgres, "ALTER TABLE preprocess.rank DROP CONSTRAINT stuck");
+    weir_test_postgres_sql(stage.postgres, "ALTER TABLE preprocess.rank DROP CONSTRAINT stuck");
     say(&stage, STUCK, attempts[STUCK - 1], 10, &heard[0]);
     test_loop_until(stage.loop, &heard[0].done);
     assert_int_equal(heard[0].status, WEIR_OK);
@@ -167,8 +165,7 @@ static const char *next_faults(void)
 static void what_was_acknowledged_survives_death_at_every_point(void **state)
 {
     struct stage stage;
-    (void)state;
-    stage_begin(&stage, &postgres, SAMPLES);
+    stage_begin(&stage, *state, SAMPLES);
     stage.faults = next_faults;
     stage_start(&stage);
     for (uint64_t job = 1; stage.deaths < deaths; job += LIVES)
@@ -225,8 +222,7 @@ static void report(struct stage *stage)
 static void what_is_stored_does_not_grow_with_the_workers_that_have_died(void **state)
 {
     struct stage stage;
-    (void)state;
-    stage_begin(&stage, &postgres, SAMPLES);
+    stage_begin(&stage, *state, SAMPLES);
     test_clock_start(&stage.clock, stage.loop);
     stage_host(&stage);
     (void)open_job(&stage, 1);
@@ -269,13 +265,13 @@ static void fail_sample(struct stage *stage, uint64_t job)
     test_clock_advance(&stage->clock, stage->loop, DISPATCHER_REPORT_MS);
 }
 
-static void assert_words(int reasons, int fits)
+static void assert_words(const struct stage *stage, int reasons, int fits)
 {
     WEIR_AUTO_FREE char *sql =
         weir_format("DO $$ BEGIN ASSERT (SELECT count(*) FROM preprocess.failure) = %d; "
                     "ASSERT (SELECT count(*) FROM preprocess.job WHERE fitted <> '') = %d; END $$",
                     reasons, fits);
-    weir_test_postgres_sql(&postgres, sql);
+    weir_test_postgres_sql(stage->postgres, sql);
 }
 
 /* One is left, one is closed, one comes after those that are over. */
@@ -283,23 +279,22 @@ static void a_purge_leaves_no_words_of_jobs_that_are_over(void **state)
 {
     enum { ABANDONED = 1, OPEN = 2, LATER = 3 };
     struct stage stage;
-    (void)state;
-    stage_begin(&stage, &postgres, SAMPLES);
+    stage_begin(&stage, *state, SAMPLES);
     test_clock_start(&stage.clock, stage.loop);
     stage_host(&stage);
     (void)open_job(&stage, ABANDONED);
     fail_sample(&stage, ABANDONED);
-    weir_test_postgres_sql(&postgres, "UPDATE preprocess.job SET fitted = 'canary-word'");
+    weir_test_postgres_sql(stage.postgres, "UPDATE preprocess.job SET fitted = 'canary-word'");
     test_clock_advance(&stage.clock, stage.loop, DISPATCHER_ABANDONED_MS);
     (void)open_job(&stage, OPEN);
     fail_sample(&stage, OPEN);
     (void)open_job(&stage, LATER);
     fail_sample(&stage, LATER);
-    assert_words(3, 1);
+    assert_words(&stage, 3, 1);
     for (int i = 0; i < 2; i++) { /* it may be repeated */
         const struct msg_jobs_purge purge = {.upto = OPEN};
         assert_int_equal(hear(&stage, MSG_jobs_purge, &purge).status, WEIR_OK);
-        assert_words(1, 0);
+        assert_words(&stage, 1, 0);
     }
     struct msg_job_open again = stage_job(&stage, ABANDONED);
     assert_int_equal(stage_hear(&stage, MSG_job_open, &again).status, WEIR_OK);
@@ -353,8 +348,7 @@ static void only_the_current_attempt_can_fail_its_job(void **state)
 {
     struct stage stage;
     struct msg_client_open later = {.job = 1, .session = 2};
-    (void)state;
-    stage_begin(&stage, &postgres, SAMPLES);
+    stage_begin(&stage, *state, SAMPLES);
     stage_host(&stage);
     uint64_t stale = open_job(&stage, 1);
     later.after = hear(&stage, MSG_client_open, &later).opened.newest;
@@ -376,8 +370,7 @@ static void only_the_current_attempt_can_fail_its_job(void **state)
 static void a_limit_that_is_passed_again_still_says_why(void **state)
 {
     struct stage stage;
-    (void)state;
-    stage_begin(&stage, &postgres, SAMPLES);
+    stage_begin(&stage, *state, SAMPLES);
     test_clock_start(&stage.clock, stage.loop);
     stage_host(&stage);
     (void)open_job(&stage, 1);
@@ -411,8 +404,7 @@ static void a_consumer_without_the_token_of_its_run_is_refused(void **state)
     static const char *const WRONG[] = {"", "0", "0123456789abcdef0123456789abcdee",
                                         "0123456789abcdef0123456789abcdef0"};
     struct stage stage;
-    (void)state;
-    stage_begin(&stage, &postgres, SAMPLES);
+    stage_begin(&stage, *state, SAMPLES);
     stage_host(&stage);
     struct msg_job_open open = stage_job(&stage, 1);
     open.token = "0123456789abcdef0123456789abcdef";
@@ -435,20 +427,6 @@ static void a_consumer_without_the_token_of_its_run_is_refused(void **state)
     stage_end(&stage);
 }
 
-static int start_postgres(void **state)
-{
-    (void)state;
-    weir_test_postgres_start(&postgres);
-    return 0;
-}
-
-static int stop_postgres(void **state)
-{
-    (void)state;
-    weir_test_postgres_stop(&postgres);
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -463,5 +441,6 @@ int main(int argc, char **argv)
     };
     if (argc == 3 && strcmp(argv[1], "--deaths") == 0)
         deaths = atoi(argv[2]);
-    return cmocka_run_group_tests_name("dispatcher_commit", tests, start_postgres, stop_postgres);
+    return cmocka_run_group_tests_name("dispatcher_commit", tests, weir_test_postgres_setup,
+                                       weir_test_postgres_teardown);
 }

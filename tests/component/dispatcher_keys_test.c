@@ -15,8 +15,6 @@
 
 enum { KEYS = 3, SAMPLES = 8, LONG_MS = 60000 };
 
-static struct weir_test_postgres postgres;
-
 /* A worker elsewhere beside the stage's own peer, and what it was told. */
 struct lab {
     struct stage stage;
@@ -55,7 +53,7 @@ static int set_up(void **state)
 {
     struct lab *lab = weir_calloc(1, sizeof(*lab));
     struct weir_error err;
-    stage_begin(&lab->stage, &postgres, SAMPLES);
+    stage_begin(&lab->stage, *state, SAMPLES);
     stage_host(&lab->stage);
     lab->arena = weir_arena_new();
     assert_int_equal(weir_pair_draw(&lab->own, &err), WEIR_OK);
@@ -166,20 +164,6 @@ static void keys_are_gathered_once_for_all_workers(void **state)
     assert_int_equal(preprocess_dispatcher_trainers_keys(dispatcher)->number, 2);
 }
 
-static int start_postgres(void **state)
-{
-    (void)state;
-    weir_test_postgres_start(&postgres);
-    return 0;
-}
-
-static int stop_postgres(void **state)
-{
-    (void)state;
-    weir_test_postgres_stop(&postgres);
-    return 0;
-}
-
 int main(void)
 {
 #define KEYS_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -189,5 +173,6 @@ int main(void)
         KEYS_TEST(a_worker_of_this_host_is_told_too),
         KEYS_TEST(keys_are_gathered_once_for_all_workers),
     };
-    return cmocka_run_group_tests_name("dispatcher_keys", tests, start_postgres, stop_postgres);
+    return cmocka_run_group_tests_name("dispatcher_keys", tests, weir_test_postgres_setup,
+                                       weir_test_postgres_teardown);
 }

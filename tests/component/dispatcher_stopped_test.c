@@ -20,8 +20,6 @@ enum {
     BEAT_MS = 300
 };
 
-static struct weir_test_postgres postgres;
-
 /* The answer to a beat, either side's. */
 struct orders {
     bool done;
@@ -146,14 +144,13 @@ static void batches_go_on_while_postgres_stands_still_and_are_committed_after_it
     struct stage stage;
     struct stage_heard early, late;
     const struct orders none = {.leases = 0};
-    (void)state;
-    stage_begin(&stage, &postgres, SAMPLES);
+    stage_begin(&stage, *state, SAMPLES);
     test_clock_start(&stage.clock, stage.loop);
     stage_host(&stage);
     uint64_t attempt = begin(&stage);
     consume(&stage, attempt, 0);
     struct orders orders = work(&stage, &none);
-    weir_test_postgres_pause(&postgres);
+    weir_test_postgres_pause(stage.postgres);
     for (int64_t ms = 0; ms < STOPPED_MS; ms += BEAT_MS) {
         orders = round_of(&stage, attempt, &orders);
         if (ms == 0)
@@ -162,7 +159,7 @@ static void batches_go_on_while_postgres_stands_still_and_are_committed_after_it
     commit(&stage, attempt, lowest(&orders), false, &late);
     test_loop_rounds(stage.loop, 10);
     assert_false(early.done || late.done);
-    weir_test_postgres_go_on(&postgres);
+    weir_test_postgres_go_on(stage.postgres);
     test_loop_until(stage.loop, &early.done);
     test_loop_until(stage.loop, &late.done);
     assert_int_equal(early.status, WEIR_OK);
@@ -184,24 +181,10 @@ static void batches_go_on_while_postgres_stands_still_and_are_committed_after_it
     stage_end(&stage);
 }
 
-static int start_postgres(void **state)
-{
-    (void)state;
-    weir_test_postgres_start(&postgres);
-    return 0;
-}
-
-static int stop_postgres(void **state)
-{
-    (void)state;
-    weir_test_postgres_stop(&postgres);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batches_go_on_while_postgres_stands_still_and_are_committed_after_it),
     };
-    return cmocka_run_group_tests(tests, start_postgres, stop_postgres);
+    return cmocka_run_group_tests(tests, weir_test_postgres_setup, weir_test_postgres_teardown);
 }

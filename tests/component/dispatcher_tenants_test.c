@@ -15,8 +15,6 @@ static const struct keyed_person WHO[PEOPLE] = {
     [BLUE_TRAINER] = {"blue-trainer", WEIR_ROLE_TRAINER, "blue"},
 };
 
-static struct weir_test_postgres postgres;
-
 struct lab {
     struct stage stage;
     struct keyed keyed;
@@ -25,7 +23,7 @@ struct lab {
 static int set_up(void **state)
 {
     struct lab *lab = weir_calloc(1, sizeof(*lab));
-    stage_begin(&lab->stage, &postgres, SAMPLES);
+    stage_begin(&lab->stage, *state, SAMPLES);
     stage_host(&lab->stage);
     keyed_begin(&lab->keyed, lab->stage.loop, lab->stage.server, WHO, PEOPLE);
     *state = lab;
@@ -225,20 +223,6 @@ static void one_key_has_no_more_answers_wait_than_it_leaves_to_others(void **sta
     assert_int_equal(weir_quota_has(&dispatcher->replies_quota, key), 0);
 }
 
-static int start_postgres(void **state)
-{
-    (void)state;
-    weir_test_postgres_start(&postgres);
-    return 0;
-}
-
-static int stop_postgres(void **state)
-{
-    (void)state;
-    weir_test_postgres_stop(&postgres);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,5 +241,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_key_has_no_more_answers_wait_than_it_leaves_to_others,
                                         set_up, tear_down),
     };
-    return cmocka_run_group_tests_name("dispatcher_tenants", tests, start_postgres, stop_postgres);
+    return cmocka_run_group_tests_name("dispatcher_tenants", tests, weir_test_postgres_setup,
+                                       weir_test_postgres_teardown);
 }

@@ -11,8 +11,6 @@
 
 enum { SAMPLES = 1000000, JOB = 3, WORKER = 9, HOUR_MS = 60 * 60 * 1000, DAY_HOURS = 24 };
 
-static struct weir_test_postgres postgres;
-
 /* ---- a process that is killed ---- */
 
 static struct msg_worker_orders lease(struct stage *stage, uint32_t want)
@@ -79,8 +77,7 @@ static void open_twice(struct stage *stage)
 static void a_million_groups_survive_kill_9(void **state)
 {
     struct stage stage;
-    (void)state;
-    stage_begin(&stage, &postgres, SAMPLES);
+    stage_begin(&stage, *state, SAMPLES);
     stage_start(&stage);
     open_twice(&stage);
     struct weir_position durable = stage_position(300000, 1500);
@@ -130,7 +127,7 @@ static void a_million_groups_survive_kill_9(void **state)
     weir_position_fini(&newest);
     child_end(stage.process, SIGTERM);
     stage.process = 0;
-    weir_test_postgres_sql(&postgres, READS_FEW_ROWS);
+    weir_test_postgres_sql(stage.postgres, READS_FEW_ROWS);
     stage_end(&stage);
 }
 
@@ -169,8 +166,7 @@ static void a_worker_that_is_to_end_is_leased_nothing_more(void **state)
 {
     struct stage stage;
     struct msg_job_opened opened;
-    (void)state;
-    stage_begin(&stage, &postgres, 100);
+    stage_begin(&stage, *state, 100);
     stage_start(&stage);
     const struct msg_job_open job = stage_job(&stage, JOB);
     stage_request(&stage, MSG_job_open, &job, MSG_job_opened, &opened);
@@ -222,8 +218,7 @@ static void open_job(struct stage *stage, uint64_t number)
 static void a_job_that_is_closed_shares_nothing_more(void **state)
 {
     struct stage stage;
-    (void)state;
-    stage_begin(&stage, &postgres, 100);
+    stage_begin(&stage, *state, 100);
     stage_start(&stage);
     open_job(&stage, JOB);
     open_job(&stage, JOB + 1);
@@ -267,8 +262,7 @@ static void what_is_kept_of_a_worker_is_bounded(void **state)
 {
     struct stage stage;
     char name[POOL_TEXT_MAX + 2] = {0};
-    (void)state;
-    stage_begin(&stage, &postgres, 1);
+    stage_begin(&stage, *state, 1);
     test_clock_start(&stage.clock, stage.loop);
     stage_host(&stage);
     memset(name, 'w', POOL_TEXT_MAX);
@@ -303,8 +297,7 @@ static void a_worker_is_told_of_a_job_before_it_has_a_consumer_and_once_it_has(v
     struct stage stage;
     struct weir_error err;
     struct told told = {.done = false};
-    (void)state;
-    stage_begin(&stage, &postgres, 100);
+    stage_begin(&stage, *state, 100);
     test_clock_start(&stage.clock, stage.loop);
     stage_host(&stage);
     struct weir_rpc_peer *worker, *owner = stage.peer;
@@ -331,8 +324,7 @@ static void a_worker_is_told_of_a_job_before_it_has_a_consumer_and_once_it_has(v
 static void a_job_that_nobody_asks_for_is_closed_after_a_week(void **state)
 {
     struct stage stage;
-    (void)state;
-    stage_begin(&stage, &postgres, 100);
+    stage_begin(&stage, *state, 100);
     test_clock_start(&stage.clock, stage.loop);
     stage_host(&stage);
     struct msg_job_open job = stage_job(&stage, JOB);
@@ -357,20 +349,6 @@ static void a_job_that_nobody_asks_for_is_closed_after_a_week(void **state)
     stage_end(&stage);
 }
 
-static int start_postgres(void **state)
-{
-    (void)state;
-    weir_test_postgres_start(&postgres);
-    return 0;
-}
-
-static int stop_postgres(void **state)
-{
-    (void)state;
-    weir_test_postgres_stop(&postgres);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -381,5 +359,6 @@ int main(void)
         cmocka_unit_test(a_worker_is_told_of_a_job_before_it_has_a_consumer_and_once_it_has),
         cmocka_unit_test(a_job_that_nobody_asks_for_is_closed_after_a_week),
     };
-    return cmocka_run_group_tests_name("dispatcher", tests, start_postgres, stop_postgres);
+    return cmocka_run_group_tests_name("dispatcher", tests, weir_test_postgres_setup,
+                                       weir_test_postgres_teardown);
 }
