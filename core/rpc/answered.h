@@ -31,7 +31,7 @@ void weir_answered_begin(struct weir_answered *answered, const struct weir_route
  * make may take as long to get there, as both sides are busy, or it is large. */
 void weir_answered_note(struct weir_answered *answered, const struct weir_route *route,
                         int64_t now_ms);
-/* Forgets a request that was refused: it may come again at once. */
+/* Forgets a request that was refused for now: it may come again at once. */
 void weir_answered_forget(struct weir_answered *answered, const struct weir_route *route);
 /* True for a copy that is passed over: one that may have come at any time after `since_ms`. */
 bool weir_answered_lately(const struct weir_answered *answered, const struct weir_route *route,

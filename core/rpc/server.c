@@ -153,6 +153,12 @@ static bool send_message(struct weir_rpc_server *server, const struct weir_route
     return is_sent;
 }
 
+/* The peer asks again under the same number, at once; every other refusal is an answer. */
+static bool is_asked_again(enum weir_message type, const void *message)
+{
+    return type == MSG_error && ((const struct msg_error *)message)->status == WEIR_UNAVAILABLE;
+}
+
 void weir_rpc_reply(struct weir_rpc_server *server, const struct weir_route *route,
                     enum weir_message type, const void *message, struct weir_frames *frames)
 {
@@ -161,7 +167,7 @@ void weir_rpc_reply(struct weir_rpc_server *server, const struct weir_route *rou
     bool is_sent = route->request != 0 && send_message(server, route, type, message, frames);
     if (!is_sent && frames != NULL)
         weir_frames_clear(frames);
-    if (type == MSG_error) /* who is refused may ask again at once */
+    if (is_asked_again(type, message))
         weir_answered_forget(answered, route);
     else if (is_sent)
         weir_answered_note(answered, route, weir_loop_clock_ms(server->loop));
@@ -197,8 +203,10 @@ bool weir_rpc_push(struct weir_rpc_server *server, const struct weir_route *rout
 
 static void turn_away(struct weir_rpc_server *server, const struct weir_error *err)
 {
+    const struct weir_route *route = &server->parts->route;
     server->malformed++;
-    weir_rpc_refuse(server, &server->parts->route, err);
+    weir_rpc_refuse(server, route, err);
+    weir_answered_forget(&listener_of(server, route)->answered, route); /* it cost nothing */
 }
 
 static bool is_copy(const struct weir_listener *listener, const struct weir_parts *parts)

@@ -171,6 +171,22 @@ static void copies_that_came_before_the_answer_got_there_are_passed_over(void **
     expect_calls(fixture, 3 + COPIES);
 }
 
+/* A refusal that took long, say because everything was read before something was found wrong. */
+static void copies_of_a_request_that_is_refused_for_good_are_passed_over(void **state)
+{
+    enum { COPIES = 5, TAKES_MS = 5 * WEIR_RPC_RESEND_MS };
+    struct fixture *fixture = *state;
+    void *socket = raw_socket(fixture);
+    fixture->refusal = WEIR_INVALID;
+    fixture->takes_ms = TAKES_MS;
+    for (int i = 0; i < COPIES; i++)
+        send_question(socket, 9);
+    expect_calls(fixture, 1);
+    test_clock_advance(&fixture->clock, fixture->loop, WEIR_RPC_RESEND_MS + TAKES_MS);
+    send_question(socket, 9); /* the refusal was lost */
+    expect_calls(fixture, 2);
+}
+
 static void copies_of_a_request_that_is_worked_on_are_passed_over(void **state)
 {
     enum { COPIES = 5 };
@@ -391,6 +407,8 @@ int main(void)
         INPROC(copies_that_came_before_the_answer_got_there_are_passed_over),
         IPC(copies_of_a_request_that_is_worked_on_are_passed_over),
         INPROC(copies_of_a_request_that_is_worked_on_are_passed_over),
+        IPC(copies_of_a_request_that_is_refused_for_good_are_passed_over),
+        INPROC(copies_of_a_request_that_is_refused_for_good_are_passed_over),
         IPC(copies_of_requests_that_take_long_are_passed_over),
         INPROC(copies_of_requests_that_take_long_are_passed_over),
         INPROC(a_round_begins_no_second_answer_that_takes_long),
