@@ -177,7 +177,7 @@ static bool find_action(const char *word, enum cfg_on_error_action *ret_action)
     return false;
 }
 
-/* "1%", "0.5 %" or "0.01". */
+/* "1%", "0.5 %" or "0.01". Bare, 1 is none: it may be a number of samples, or all of them. */
 static bool read_share(const char *text, double *ret_share)
 {
     char *end;
@@ -186,11 +186,18 @@ static bool read_share(const char *text, double *ret_share)
     if (end == text || (is_percent ? end[strspn(end, " ") + 1] : *end) != '\0')
         return false;
     *ret_share = is_percent ? number / 100 : number;
-    return *ret_share > 0 && *ret_share <= 1;
+    return *ret_share > 0 && (is_percent ? *ret_share <= 1 : *ret_share < 1);
 }
 
 static enum weir_status refuse_on_error(const struct weir_yaml_node *node, struct weir_error *err)
 {
+    const char *limit = weir_yaml_text(weir_yaml_value(node, 0));
+    if (limit != NULL && strchr(limit, '%') == NULL && strtod(limit, NULL) >= 1)
+        return weir_yaml_fail(
+            weir_yaml_value(node, 0), err,
+            "preprocess.on_error: found %.40s, which may be a number of samples or a share of "
+            "them, expected a share, such as %.40s%% or 0.01; `%.10s` alone has no limit",
+            limit, limit, weir_yaml_key(node, 0));
     return weir_yaml_fail(
         node, err,
         "preprocess.on_error: expected skip, fail, retry, or one of the first and last "

@@ -4,6 +4,7 @@
 #include "core/service/programs.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -248,6 +249,88 @@ static enum weir_status check_time(const struct weir_yaml_node *dataset, size_t 
     return WEIR_OK;
 }
 
+/* A metric of one class, or of the n most probable ones, of `count` classes that are listed. */
+static enum weir_status check_counted(const struct weir_yaml_node *metric, size_t count,
+                                      struct cfg_complaints *complaints, struct weir_error *err)
+{
+    const struct weir_yaml_node *one = weir_yaml_get(metric, "class");
+    const struct weir_yaml_node *n = weir_yaml_get(metric, "n");
+    const char *name = weir_yaml_text(metric);
+
+    if (name == NULL)
+        name = weir_yaml_text(weir_yaml_get(metric, "name"));
+    if (one != NULL && strtoll(weir_yaml_text(one), NULL, 10) >= (long long)count)
+        return weir_yaml_fail(one, err,
+                              "evaluation.metrics.class: found %s, expected the number of a class, "
+                              "0 to %zu (label.classes)",
+                              weir_yaml_text(one), count - 1);
+    if (weir_str_equal(name, "top_n") &&
+        (n == NULL ? 5 : strtoull(weir_yaml_text(n), NULL, 10)) >= count)
+        cfg_note_at(complaints, WEIR_OK, metric,
+                    "evaluation.metrics: top_n takes a label for right that is among %s classes, "
+                    "and there are %zu (label.classes): it is always 1; n: 1 is accuracy",
+                    n == NULL ? "5" : weir_yaml_text(n), count);
+    return WEIR_OK;
+}
+
+/* Metrics that say nothing of these labels, or of groups that there are none of. */
+static void check_each_metric(const struct orchestrator_config *config,
+                              const struct weir_yaml_node *of_classes,
+                              struct cfg_complaints *complaints)
+{
+    const struct weir_yaml_node *evaluations = section_of(config, "evaluation");
+    const struct weir_yaml_node *label = weir_yaml_get(of_classes, "label");
+    size_t count = weir_yaml_length(weir_yaml_get(label, "classes"));
+    bool has_group = weir_yaml_get(section_of(config, "training"), "group") != NULL;
+    struct weir_error err;
+
+    for (size_t i = 0; i < weir_yaml_length(evaluations); i++) {
+        const struct weir_yaml_node *all = weir_yaml_get(weir_yaml_at(evaluations, i), "metrics");
+        for (size_t m = 0; m < weir_yaml_length(all); m++) {
+            const struct weir_yaml_node *metric = weir_yaml_at(all, m);
+            const struct weir_yaml_node *by = weir_yaml_get(metric, "by");
+
+            if (count > 0)
+                cfg_note(complaints, check_counted(metric, count, complaints, &err), &err);
+            if (!has_group && weir_str_equal(weir_yaml_text(by), "group"))
+                cfg_note_at(complaints, WEIR_OK, by,
+                            "evaluation.metrics.by: found group, and training.group names no "
+                            "tensor: all samples count as one group");
+        }
+    }
+}
+
+/* The first trigger has so many samples to choose from, and they make no whole batch. */
+static enum weir_status check_batches(const struct orchestrator_config *config,
+                                      struct weir_error *err)
+{
+    const struct weir_yaml_node *batch = weir_yaml_get(section_of(config, "preprocess"), "batch");
+    const struct weir_yaml_node *last = weir_yaml_get(batch, "last");
+    const char *size = weir_yaml_text(weir_yaml_get(batch, "samples"));
+    const char *waits = weir_yaml_text(weir_yaml_get(config->trigger, "samples"));
+    const char *policy = weir_yaml_text(weir_yaml_get(config->trigger, "policy"));
+
+    size = size != NULL ? size : "256";
+    if (!weir_str_equal(weir_yaml_text(last), "drop") || !weir_str_equal(policy, "amount") ||
+        waits == NULL || strtoull(waits, NULL, 10) >= strtoull(size, NULL, 10) ||
+        weir_yaml_length(cfg_datasets(weir_yaml_root(config->document))) > 1)
+        return WEIR_OK;
+    return weir_yaml_fail(last, err,
+                          "preprocess.batch.last: found drop, which leaves nothing of the %s "
+                          "samples of a trigger (trigger.samples) in batches of %s, expected "
+                          "smaller batches, or short",
+                          waits, size);
+}
+
+/* Slots that are held for nothing. */
+static void remark_gpus(const struct orchestrator_config *config, struct cfg_complaints *complaints)
+{
+    if (config->gpus > 0 && config->program[0] == '\0')
+        cfg_note_at(complaints, WEIR_OK, weir_yaml_get(section_of(config, "training"), "gpus"),
+                    "training.gpus: built-in models compute on the CPU: a slot that is held for "
+                    "one is lost to others");
+}
+
 /* Without groups all samples are one. */
 static void remark_groups(const struct orchestrator_config *config,
                           struct cfg_complaints *complaints)
@@ -351,7 +434,10 @@ void orchestrator_config_foresee(const struct orchestrator_config *config,
     cfg_note(complaints, check_holdout(config, &err), &err);
     cfg_note(complaints, check_keep(config, &err), &err);
     cfg_note(complaints, check_start(config, &err), &err);
+    cfg_note(complaints, check_batches(config, &err), &err);
+    check_each_metric(config, of_classes, complaints);
     remark_groups(config, complaints);
+    remark_gpus(config, complaints);
     remark_program(config, complaints);
     for (size_t i = 0; i < weir_yaml_length(datasets); i++)
         cfg_note(complaints, check_time(weir_yaml_at(datasets, i), i, &err), &err);

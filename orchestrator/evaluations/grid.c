@@ -6,18 +6,18 @@ enum weir_status orchestrator_grid_init(struct grid *grid, const struct grid_opt
 {
     grid->from = INT64_MIN;
     grid->to = INT64_MAX;
-    enum weir_status status =
-        orchestrator_period_read(weir_yaml_get(node, "every"), options->every, &grid->every, err);
+    enum weir_status status = orchestrator_period_read(
+        weir_yaml_get(node, "every"), "evaluation.every", options->every, &grid->every, err);
     if (status == WEIR_OK)
-        status = orchestrator_moment_read(weir_yaml_get(node, "from"), "from", options->from,
-                                          &grid->from, err);
+        status = orchestrator_moment_read(weir_yaml_get(node, "from"), "evaluation.from",
+                                          options->from, &grid->from, err);
     if (status == WEIR_OK)
-        status =
-            orchestrator_moment_read(weir_yaml_get(node, "to"), "to", options->to, &grid->to, err);
+        status = orchestrator_moment_read(weir_yaml_get(node, "to"), "evaluation.to", options->to,
+                                          &grid->to, err);
     if (status == WEIR_OK && grid->from >= grid->to)
         return weir_yaml_fail(weir_yaml_get(node, "to"), err,
-                              "to: expected a time after from, %.40s, found '%.40s'", options->from,
-                              options->to);
+                              "evaluation.to: expected a time after from, %.40s, found '%.40s'",
+                              options->from, options->to);
     return status;
 }
 

@@ -46,12 +46,16 @@ static enum weir_status read_interval(struct evaluation_intervals *given,
     enum weir_status status =
         cfg_read(INTERVAL_KEYS, CFG_CLOSED, node, "evaluation.intervals", NULL, &section, err);
     if (status == WEIR_OK)
-        status =
-            orchestrator_moment_read(node, "intervals.from", section.from, &interval.from, err);
+        status = orchestrator_moment_read(weir_yaml_get(node, "from"), "evaluation.intervals.from",
+                                          section.from, &interval.from, err);
     if (status == WEIR_OK)
-        status = orchestrator_moment_read(node, "intervals.to", section.to, &interval.to, err);
+        status = orchestrator_moment_read(weir_yaml_get(node, "to"), "evaluation.intervals.to",
+                                          section.to, &interval.to, err);
     if (status == WEIR_OK && interval.from >= interval.to)
-        return weir_yaml_fail(node, err, "evaluation.intervals: ends before it begins");
+        return weir_yaml_fail(weir_yaml_get(node, "to"), err,
+                              "evaluation.intervals.to: expected a time after from, %.40s, found "
+                              "'%.40s'",
+                              section.from, section.to);
     if (status == WEIR_OK)
         orchestrator_intervals_add(given, interval.from, interval.to);
     return status;

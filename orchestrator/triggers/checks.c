@@ -18,10 +18,11 @@ enum weir_status orchestrator_trigger_checks_init(struct trigger_checks *checks,
     }
     checks->samples = options->samples;
     checks->warmup = options->warmup;
-    enum weir_status status = options->every == NULL
-                                  ? WEIR_OK
-                                  : orchestrator_period_read(weir_yaml_get(node, "every"),
-                                                             options->every, &checks->period, err);
+    enum weir_status status =
+        options->every == NULL
+            ? WEIR_OK
+            : orchestrator_period_read(weir_yaml_get(node, "every"), "trigger.every",
+                                       options->every, &checks->period, err);
     return status == WEIR_OK && options->warmup > 0
                ? orchestrator_trigger_open(options->warmup_policy, "trigger.warmup_policy",
                                            &checks->warmup_policy, err)

@@ -56,17 +56,17 @@ static enum weir_status init(void *state, const void *options, const struct weir
     *time = (struct time_state){.every = given->every, .from_us = INT64_MIN, .to_us = INT64_MAX};
     const struct weir_yaml_node *from = weir_yaml_get(node, "from"),
                                 *to = weir_yaml_get(node, "to");
-    enum weir_status status =
-        orchestrator_period_read(weir_yaml_get(node, "every"), time->every, &time->period, err);
+    enum weir_status status = orchestrator_period_read(
+        weir_yaml_get(node, "every"), "trigger.every", time->every, &time->period, err);
     if (status == WEIR_OK)
-        status = orchestrator_moment_read(from, "from", given->from, &time->from_us, err);
+        status = orchestrator_moment_read(from, "trigger.from", given->from, &time->from_us, err);
     if (status == WEIR_OK)
-        status = orchestrator_moment_read(to, "to", given->to, &time->to_us, err);
+        status = orchestrator_moment_read(to, "trigger.to", given->to, &time->to_us, err);
     if (status == WEIR_OK && from != NULL && to != NULL &&
         next_boundary(time, time->from_us - 1) == INT64_MAX)
-        return weir_yaml_fail(to, err,
-                              "to: found no boundary (every %s) from %s to %s, expected one",
-                              time->every, given->from, given->to);
+        return weir_yaml_fail(
+            to, err, "trigger.to: found no boundary (every %s) from %s to %s, expected one",
+            time->every, given->from, given->to);
     return status;
 }
 

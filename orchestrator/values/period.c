@@ -90,14 +90,14 @@ enum weir_status orchestrator_period_parse(const char *text, struct orchestrator
         text == NULL ? "" : text);
 }
 
-enum weir_status orchestrator_period_read(const struct weir_yaml_node *node, const char *text,
-                                          struct orchestrator_period *ret_period,
+enum weir_status orchestrator_period_read(const struct weir_yaml_node *node, const char *key,
+                                          const char *text, struct orchestrator_period *ret_period,
                                           struct weir_error *err)
 {
     struct weir_error inner;
     enum weir_status status = orchestrator_period_parse(text, ret_period, &inner);
     if (status != WEIR_OK)
-        return weir_yaml_fail(node, err, "every: %s", inner.text);
+        return weir_yaml_fail(node, err, "%s: %s", key, inner.text);
     return WEIR_OK;
 }
 

@@ -21,12 +21,12 @@ struct orchestrator_period {
  * otherwise. */
 enum weir_status orchestrator_period_parse(const char *text, struct orchestrator_period *ret_period,
                                            struct weir_error *err) WEIR_MUST_USE;
-/* The same, with the place of `node` in front of the error. */
-enum weir_status orchestrator_period_read(const struct weir_yaml_node *node, const char *text,
-                                          struct orchestrator_period *ret_period,
+/* The same, for a key of that path. INVALID "PLACE: KEY: …". */
+enum weir_status orchestrator_period_read(const struct weir_yaml_node *node, const char *key,
+                                          const char *text, struct orchestrator_period *ret_period,
                                           struct weir_error *err) WEIR_MUST_USE;
 
-/* Reads `text` as a time, for a key of that name; NULL leaves the fallback. INVALID "PLACE: KEY: …". */
+/* Reads `text` as a time, for a key of that path; NULL leaves the fallback. INVALID "PLACE: KEY: …". */
 enum weir_status orchestrator_moment_read(const struct weir_yaml_node *node, const char *key,
                                           const char *text, int64_t *time_us,
                                           struct weir_error *err) WEIR_MUST_USE;

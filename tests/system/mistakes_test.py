@@ -60,6 +60,17 @@ EACH = [  # (of the good file, what stands there instead), …, and what the one
     ([("path: FOLDER", "path: FOLDER_")], r"datasets\[0\]\.source\.path: there is no folder '/.*/data_' here \(did you mean 'data'\?\)"),
     ([("path: FOLDER", "path: FOLDER/a.csv")],
      r"datasets\[0\]\.source\.path: found a file, /.*/data/a\.csv, expected its folder, and include: \"a\.csv\""),
+    ([("amount, samples: 100", "time, every: 1 moth")], r"trigger\.every: expected a period such as 12h, .*, found '1 moth'"),
+    ([("amount, samples: 100", "time, every: 1d, from: 01/02/2020")], r"trigger\.from: expected a time such as 2002-12-01, found '01/02/2020'"),
+    ([("amount, samples: 100", "drift, every: daily, statistics: [psi]")], r"trigger\.every: expected a period such as 12h, .*, found 'daily'"),
+    ([("every: 1 month", "every: 0d")], r"evaluation\.every: expected a period such as 12h, .*, found '0d'"),
+    ([("every: 1 month", "every: 1d, to: soon")], r"evaluation\.to: expected a time such as 2002-12-01, found 'soon'"),
+    ([("slicing, every: 1 month", "static, intervals: [{from: 2020-03-01, to: 2020-02-01}]")],
+     r"evaluation\.intervals\.to: expected a time after from, 2020-03-01, found '2020-02-01'"),
+    ([("metrics: [accuracy]", "metrics: [accuracy, {name: f1, class: 3}]")], r"evaluation\.metrics\.class: found 3, expected the number of a class, 0 to 2"),
+    ([("  batch:", "  on_error: {skip: 1}\n  batch:")], r"preprocess\.on_error: found 1, which may be a number of samples .*, expected a share, such as 1% or 0\.01"),
+    ([("  batch:", "  on_error: {retry: 20}\n  batch:")], r"preprocess\.on_error: found 20, which may be a number of samples .*; `retry` alone has no limit"),
+    ([("batch: {samples: 32}", "batch: {samples: 101, last: drop}")], r"preprocess\.batch\.last: found drop, which leaves nothing of the 100 samples of a trigger"),
     ([("samples: 100", "samples: many")], r"trigger\.samples: expected an integer >= 1, found 'many'"),
 ]
 GOOD_ONES = [  # that a rule must not refuse
@@ -70,6 +81,9 @@ GOOD_ONES = [  # that a rule must not refuse
     [(FIELDS, WORDS + "\n    - {op: tokenize_hash, buckets: 1000}"), ("model: linear", "model: {name: text_bag, buckets: 1000}")],
     [(FIELDS, WORDS + "\n    - {op: tokenize_hash, buckets: 1000000}"), ("model: linear", "model: {name: fm, buckets: 1000}")],
     [("model: linear, loss: softmax", "program: net")],
+    [("batch: {samples: 32}", "batch: {samples: 100, last: drop}")],
+    [("[accuracy]", "[accuracy, {name: top_n, n: 2}, {name: f1, class: 2}]")],
+    [("  batch:", "  on_error: {skip: 100%}\n  batch:")],
 ]
 
 
@@ -186,6 +200,15 @@ def test_a_run_that_has_no_folder_makes_no_data_directory(folder):
         done = subprocess.run([binaries() / "orchestrator", "run", path, "--data-dir", folder / "never"], capture_output=True, text=True)
         assert done.returncode == 2 and "there is no folder" in done.stderr + done.stdout, done
         assert not (folder / "never").exists(), mode
+
+
+def test_metrics_that_say_nothing_and_slots_that_nobody_uses_are_remarked(folder):
+    for old, new, expected in (
+            ("[accuracy]", "[accuracy, top_n]", "evaluation.metrics: top_n takes a label for right that is among 5 classes, and there are 3"),
+            ("[accuracy]", "[{name: accuracy, by: group}, accuracy]", "evaluation.metrics.by: found group, and training.group names no tensor"),
+            ("epochs: 1", "epochs: 1, gpus: 2", "training.gpus: built-in models compute on the CPU")):
+        code, lines = check(changed([(old, new)], folder))
+        assert code == 0 and len(lines) == 2 and expected in lines[0], lines
 
 
 def test_what_may_be_meant_is_remarked(folder):

@@ -196,7 +196,7 @@ static void mistakes_name_their_place(void **state)
         {"strategy: offset, offsets: 1d, models: active", "offset has intervals of each model"},
         {"strategy: offset, offsets: soon", "found 'soon'"},
         {"strategy: static, intervals: [{from: 2002-12-01, to: 2002-11-01}]",
-         "ends before it begins"},
+         "evaluation.intervals.to: expected a time after from, 2002-12-01, found"},
         {"strategy: static, intervals: [{from: yesterday}]", "expected a time"},
         {"strategy: periodic, every: 1d", "expected before or after"},
         {"strategy: between_triggers, every: 1d", "every"},
