@@ -3,6 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
+#include "orchestrator/values/period.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,53 @@ static bool read_extent(const json_t *datasets, struct extent *ret_extent)
     return extent.samples > 0;
 }
 
+/* Remarks on `node`, a value of the file that no sample comes up to. */
+static void note(struct cfg_complaints *complaints, const struct weir_yaml_node *node,
+                 const char *key, const struct extent *extent, const char *outcome)
+{
+    char first[WEIR_TIME_TEXT_MAX], last[WEIR_TIME_TEXT_MAX];
+
+    weir_time_format(extent->first_us, first);
+    weir_time_format(extent->last_us, last);
+    cfg_note_at(complaints, WEIR_OK, node, "%s: found %s, and samples are from %s to %s: %s", key,
+                weir_yaml_text(node), first, last, outcome);
+}
+
+/* Returns true when the grid of `every` has a boundary that the samples cross, within `from` and `to`. */
+static bool is_crossed(const struct weir_yaml_node *node, const struct extent *extent)
+{
+    const char *every = weir_yaml_text(weir_yaml_get(node, "every"));
+    const char *from = weir_yaml_text(weir_yaml_get(node, "from"));
+    const char *to = weir_yaml_text(weir_yaml_get(node, "to"));
+    struct orchestrator_period period;
+    struct weir_error err;
+    int64_t first = extent->first_us, from_us, to_us;
+
+    if (orchestrator_period_parse(every, &period, &err) != WEIR_OK)
+        return true; /* which others complain of */
+    if (from != NULL && weir_time_parse(from, strlen(from), &from_us) && from_us - 1 > first)
+        first = from_us - 1;
+    int64_t boundary = orchestrator_period_next(&period, first);
+    return boundary <= extent->last_us &&
+           (to == NULL || !weir_time_parse(to, strlen(to), &to_us) || boundary < to_us);
+}
+
+static void judge_time_trigger(const struct orchestrator_config *config,
+                               const struct extent *extent, struct cfg_complaints *complaints)
+{
+    const struct weir_yaml_node *node = weir_yaml_get(config->trigger, "every");
+    const struct weir_yaml_node *from = weir_yaml_get(config->trigger, "from");
+    const char *text = weir_yaml_text(from);
+    int64_t from_us;
+    bool is_late =
+        text != NULL && weir_time_parse(text, strlen(text), &from_us) && from_us > extent->last_us;
+
+    if (weir_yaml_text(node) != NULL && !is_crossed(config->trigger, extent))
+        note(complaints, is_late ? from : node, is_late ? "trigger.from" : "trigger.every", extent,
+             is_late ? "nothing will be trained"
+                     : "no such period begins among them, nothing will be trained");
+}
+
 static void judge_trigger(const struct orchestrator_config *config, const struct extent *extent,
                           struct cfg_complaints *complaints)
 {
@@ -43,6 +91,8 @@ static void judge_trigger(const struct orchestrator_config *config, const struct
     const char *policy = weir_yaml_text(weir_yaml_get(config->trigger, "policy"));
     const char *text = weir_yaml_text(node);
 
+    if (weir_str_equal(policy, "time"))
+        judge_time_trigger(config, extent, complaints);
     if (text == NULL || !weir_str_equal(policy, "amount") ||
         strtoull(text, NULL, 10) <= extent->samples)
         return;
@@ -53,23 +103,49 @@ static void judge_trigger(const struct orchestrator_config *config, const struct
 }
 
 /* A time of an evaluation that no sample reaches. */
-static void judge_moment(const struct weir_yaml_node *evaluation, const char *key,
+static void judge_moment(const struct weir_yaml_node *section, const char *path, const char *key,
                          const struct extent *extent, struct cfg_complaints *complaints)
 {
-    const struct weir_yaml_node *node = weir_yaml_get(evaluation, key);
+    const struct weir_yaml_node *node = weir_yaml_get(section, key);
     const char *text = weir_yaml_text(node);
-    char first[WEIR_TIME_TEXT_MAX], last[WEIR_TIME_TEXT_MAX];
+    WEIR_AUTO_FREE char *full = weir_format("%s.%s", path, key);
     int64_t time_us;
 
     if (text == NULL || !weir_time_parse(text, strlen(text), &time_us))
         return;
     if (strcmp(key, "from") == 0 ? time_us <= extent->last_us : time_us > extent->first_us)
         return;
-    weir_time_format(extent->first_us, first);
-    weir_time_format(extent->last_us, last);
-    cfg_note_at(complaints, WEIR_OK, node,
-                "evaluation.%s: found %s, and samples are from %s to %s: nothing will be evaluated",
-                key, text, first, last);
+    note(complaints, node, full, extent, "nothing will be evaluated");
+}
+
+/* Slices of the default models begin after the newest sample of one: after the first sample. */
+static void judge_slices(const struct weir_yaml_node *evaluation, const struct extent *extent,
+                         struct cfg_complaints *complaints)
+{
+    const char *strategy = weir_yaml_text(weir_yaml_get(evaluation, "strategy"));
+    const struct weir_yaml_node *every = weir_yaml_get(evaluation, "every");
+
+    if ((strategy != NULL && strcmp(strategy, "slicing") != 0) || weir_yaml_text(every) == NULL ||
+        weir_yaml_get(evaluation, "models") != NULL || weir_yaml_get(evaluation, "from") != NULL ||
+        weir_yaml_get(evaluation, "to") != NULL || is_crossed(evaluation, extent))
+        return;
+    note(complaints, every, "evaluation.every", extent,
+         "no slice begins after a model, nothing will be evaluated");
+}
+
+static void judge_evaluation(const struct weir_yaml_node *evaluation, const struct extent *extent,
+                             struct cfg_complaints *complaints)
+{
+    const struct weir_yaml_node *intervals = weir_yaml_get(evaluation, "intervals");
+
+    judge_moment(evaluation, "evaluation", "from", extent, complaints);
+    judge_moment(evaluation, "evaluation", "to", extent, complaints);
+    judge_slices(evaluation, extent, complaints);
+    for (size_t i = 0; i < weir_yaml_length(intervals); i++) {
+        judge_moment(weir_yaml_at(intervals, i), "evaluation.intervals", "from", extent,
+                     complaints);
+        judge_moment(weir_yaml_at(intervals, i), "evaluation.intervals", "to", extent, complaints);
+    }
 }
 
 void orchestrator_extent_judge(const struct orchestrator_config *config, const json_t *datasets,
@@ -82,8 +158,6 @@ void orchestrator_extent_judge(const struct orchestrator_config *config, const j
     if (!read_extent(datasets, &extent))
         return;
     judge_trigger(config, &extent, complaints);
-    for (size_t i = 0; i < weir_yaml_length(evaluations); i++) {
-        judge_moment(weir_yaml_at(evaluations, i), "from", &extent, complaints);
-        judge_moment(weir_yaml_at(evaluations, i), "to", &extent, complaints);
-    }
+    for (size_t i = 0; i < weir_yaml_length(evaluations); i++)
+        judge_evaluation(weir_yaml_at(evaluations, i), &extent, complaints);
 }

@@ -201,8 +201,9 @@ static void look_at(const struct weir_look *look, const struct declaration *d,
     if (cfg_on_error_read(node, &on_error, &err) != WEIR_OK)
         weir_ignore(cfg_on_error_read(NULL, &on_error, &err)); /* which others complain of */
     storage_preview_read(preview, d);
-    preview->is_whole = preview->is_whole && !is_live(look->root);
+    preview->is_live = is_live(look->root);
     storage_preview_mistakes(preview, on_error.share);
+    preview->is_whole = preview->is_whole && !preview->is_live;
     if (!d->awaits_label)
         json_array_append_new(labels, labels_json(preview));
     if (preview->batch->row_count == 0 && preview->passed_over == 0)

@@ -178,6 +178,22 @@ static void note_times(const struct preview *preview)
                 preview->path, from, to);
 }
 
+/* Files that the pattern leaves out, where it takes none: in a replay it cannot be the one that is meant. */
+static bool note_others(const struct preview *preview)
+{
+    const struct source_section *source = &preview->declared.source;
+    WEIR_AUTO_BUF others = {0};
+
+    storage_preview_others(preview, &others);
+    if (others.size > 0)
+        cfg_note_at(preview->complaints, preview->is_live ? WEIR_OK : WEIR_INVALID,
+                    storage_preview_place(preview, "source"),
+                    "%s.source.include: found no file in %s that matches \"%s\", but %s: expected "
+                    "a pattern of their names",
+                    preview->path, source->path, source->include, weir_buf_text(&others));
+    return others.size > 0;
+}
+
 static void note_empty(const struct preview *preview)
 {
     if (preview->files > 0 && preview->is_whole && preview->batch->row_count == 0 &&
@@ -185,7 +201,7 @@ static void note_empty(const struct preview *preview)
         cfg_note_at(preview->complaints, WEIR_OK, storage_preview_place(preview, "source"),
                     "%s.source: no record in %zu files of %s (yet)", preview->path, preview->files,
                     preview->declared.source.path);
-    if (preview->files > 0 || !preview->is_whole)
+    if (preview->files > 0 || !preview->is_whole || note_others(preview))
         return;
     cfg_note_at(preview->complaints, WEIR_OK, storage_preview_place(preview, "source"),
                 "%s.source: no file in %s matches include: \"%s\" (yet)", preview->path,

@@ -18,6 +18,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+enum { OTHERS_TOLD_MAX = 3 };
+
 const struct weir_yaml_node *storage_preview_place(const struct preview *preview, const char *key)
 {
     const struct weir_yaml_node *node = weir_yaml_get(preview->node, key);
@@ -380,6 +382,34 @@ static enum weir_status walk_folder(struct preview *preview, struct weir_error *
     storage_listing_free(listing);
     storage_scope_fini(&scope);
     return status;
+}
+
+void storage_preview_others(const struct preview *preview, struct weir_buf *out)
+{
+    struct declaration all = preview->declared;
+    struct dataset whole = *preview->dataset;
+    struct scope scope = {0};
+    struct listed listed = {0};
+    struct weir_error err;
+
+    if (preview->bucket != NULL)
+        return;
+    all.source.include = "*";
+    whole.declaration = &all;
+    storage_scope_add_all(&scope);
+    storage_scope_seal(&scope);
+    struct listing *listing = storage_listing_new(&whole, &scope, pass_folder, NULL);
+
+    for (size_t told = 0; told <= OTHERS_TOLD_MAX && listed.kind != LISTED_END &&
+                          storage_listing_next(listing, &listed, &err) == WEIR_OK;) {
+        if (listed.kind != LISTED_FILE || storage_listing_wants(preview->dataset, listed.path))
+            continue;
+        weir_buf_printf(out, told < OTHERS_TOLD_MAX ? "%s%s" : " …", told > 0 ? ", " : "",
+                        listed.path);
+        told++;
+    }
+    storage_listing_free(listing);
+    storage_scope_fini(&scope);
 }
 
 static enum weir_status walk(struct preview *preview, struct weir_error *err)

@@ -33,6 +33,7 @@ struct preview {
     size_t files;                 /* that were looked at */
     size_t passed_over;           /* of them, whose records cannot be looked at */
     bool is_whole;                /* there is nothing else */
+    bool is_live;                 /* more will come */
     bool is_bare;         /* read without their times and labels, which are not as declared */
     bool is_lenient;      /* what is wrong beside records that are good is remarked */
     struct weir_buf told; /* of files, each once: many are wrong in the same way */
@@ -47,6 +48,8 @@ void storage_preview_read(struct preview *preview, const struct declaration *dec
 void storage_preview_read_bare(struct preview *preview);
 /* True when a run may go on in spite of what was refused: other records are good, or were passed over. */
 bool storage_preview_bears(const struct preview *preview);
+/* Appends the first files of the folder that its pattern leaves out; none of a bucket. */
+void storage_preview_others(const struct preview *preview, struct weir_buf *out);
 void storage_preview_fini(struct preview *preview);
 
 /* Reads a file whose beginning is in the scratch folder, as objects.c puts it there. */

@@ -43,7 +43,7 @@ preprocess:
   batch: {samples: 32}
 training: {model: fm, loss: logistic}
 evaluation:
-  - {name: e, on: new, strategy: slicing, every: 1 month, metrics: [accuracy]}
+  - {name: e, on: new, strategy: slicing, models: matrix, every: 1 month, metrics: [accuracy]}
 """
 LINES = HEAD + """\
 datasets:
@@ -62,7 +62,7 @@ preprocess:
   batch: {samples: 32}
 training: {model: text_bag, loss: softmax}
 evaluation:
-  - {name: e, on: new, strategy: slicing, every: 1 month, metrics: [accuracy]}
+  - {name: e, on: new, strategy: slicing, models: matrix, every: 1 month, metrics: [accuracy]}
 """
 PICTURES = HEAD + """\
 datasets:
@@ -79,7 +79,7 @@ preprocess:
   batch: {samples: 8}
 training: {model: linear, loss: logistic}
 evaluation:
-  - {name: e, on: new, strategy: slicing, every: 1 month, metrics: [roc_auc]}
+  - {name: e, on: new, strategy: slicing, models: matrix, every: 1 month, metrics: [roc_auc]}
 """
 FILES = HEAD + """\
 datasets:
@@ -95,7 +95,7 @@ preprocess:
   batch: {samples: 8}
 training: {model: {name: text_bag, buckets: 1000}, loss: squared}
 evaluation:
-  - {name: e, on: new, strategy: slicing, every: 1 month, metrics: [mse]}
+  - {name: e, on: new, strategy: slicing, models: matrix, every: 1 month, metrics: [mse]}
 """
 
 # ---- data that is good ----
@@ -258,6 +258,8 @@ EACH = [  # kind, changes of the pipeline file, changes of the data, what the on
     ("table", [], [lambda data: add("a.csv", gzip.compress(data["a.csv"].encode()))(data)],
      SOURCE + r"DATA/a\.csv: found a table compressed with gzip, expected it decompressed \(gzip -d\), or written with zstd"),
     ("table", [], [swap("a.csv", "ts,user,x,y,kind,label\n", "")], SOURCE + r"DATA/a\.csv: line 1: found a record, expected names of columns: source\.header: .*"),
+    ("table", [('"*.csv"', '"*.CSV"')], [], r"datasets\[0\]\.source\.include: found no file in DATA that matches \"\*\.CSV\", but a\.csv: expected a pattern .*"),
+    ("files", [('"*.txt"', '"*.text"')], [], r"datasets\[0\]\.source\.include: found no file in DATA .*, but 00\.txt, 01\.txt, 02\.txt …: expected .*"),
     # records
     ("table", [], [swap("a.csv", ",k1,", ",k1,k2,")], SOURCE + r"40 of 200: DATA/a\.csv:3: found 7 fields, expected 6 as in the header"),
     ("table", [], [swap("a.csv", "2020-01-05", "05/01/2020")], TIME + r"7 of 200: DATA/a\.csv:6: time 'ts': found \"99/99/9999\" .*expected RFC 3339.*"),
@@ -338,7 +340,7 @@ EACH = [  # kind, changes of the pipeline file, changes of the data, what the on
     ("lines", [], [each("a.jsonl", lambda row: row | {"text": None})], OPERATORS + r"json_text: 200 of 200: DATA/a\.jsonl:1: field 'text': found null, .*"),
     ("lines", [("loss: softmax", "loss: softmax, start_from: previuos")], [], r"training\.start_from: found 'previuos' \(did you mean previous\?\)"),
     ("lines", [("classes: stream", "classes: [a, b, a]")], [], r"datasets\[0\]\.label\.classes: 'a' stands there twice"),
-    ("lines", [("every: 1 month", "every: 1 month, from: 2020-09-14, to: 2020-09-14")], [], r"to: expected a time after from, 2020-09-14, found '2020-09-14'"),
+    ("lines", [("every: 1 month", "every: 1 month, from: 2020-09-14, to: 2020-09-14")], [], r"evaluation\.to: expected a time after from, 2020-09-14, found '2020-09-14'"),
     ("lines", [], [lambda data: add("a.jsonl", gzip.compress(data["a.jsonl"].encode()))(data)],
      SOURCE + r"DATA/a\.jsonl: found lines compressed with gzip, expected it decompressed.*"),
     # pictures
@@ -482,6 +484,7 @@ def test_what_is_not_there_yet_is_remarked_and_not_refused(folder):
         data.clear()
 
     remarks = [
+        ("table", [('"*.csv"', '"*.CSV"'), ("mode: replay", "mode: live")], [], r"datasets\[0\]\.source\.include: found no file in DATA that matches"),
         ("table", [], [empty], r"datasets\[0\]\.source: no file in DATA matches include: \"\*\.csv\" \(yet\)"),
         ("table", [("path: FOLDER", "path: FOLDER/not/there"), ("mode: replay", "mode: live")], [], r"datasets\[0\]\.source\.path: .*"),
         ("table", [("    - {op: csv_words", "    - {op: exec, program: mine, on: numbers}\n    - {op: csv_words"), ("    - {op: standardize, on: numbers}\n", "")], [],
@@ -568,6 +571,17 @@ def test_what_never_comes_about_is_remarked(folder):
         answer = check(folder, "lines", [("every: 1 month", f"every: 1 month, {key}: {time}")], [])
         assert answer["valid"] and [line.split(": ", 1)[1] for line in answer["lines"]] == [f"evaluation.{key}: found {time}, and {times}"], answer
     assert check(folder, "lines", [("samples: 100", "samples: 200")], [])["lines"] == []
+    seconds = "samples are from 2020-09-13T12:26:40Z to 2020-09-13T12:29:59Z: "
+    amount, entry = "{policy: amount, samples: 100}", "strategy: slicing, models: matrix, every: 1 month"
+    for old, new, expected in (
+            (amount, "{policy: time, every: 1w}", f"trigger.every: found 1w, and {seconds}no such period begins among them, nothing will be trained"),
+            (amount, "{policy: time, every: 1h, from: 2021-01-01}", f"trigger.from: found 2021-01-01, and {seconds}nothing will be trained"),
+            (amount, "{policy: time, every: 1m}", None),
+            (entry, "strategy: slicing, every: 1 month", f"evaluation.every: found 1 month, and {seconds}no slice begins after a model, nothing will be evaluated"),
+            (entry, "strategy: slicing, every: 1m", None),
+            (entry, "strategy: static, intervals: [{from: 2020-01-01, to: 2020-09-01}]", f"evaluation.intervals.to: found 2020-09-01, and {seconds}nothing will be evaluated")):
+        answer = check(folder, "lines", [(old, new)], [])
+        assert answer["valid"] and [line.split(": ", 1)[1] for line in answer["lines"]] == [expected] * (expected is not None), answer
 
 
 def test_nothing_is_written(folder):
