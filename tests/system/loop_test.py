@@ -116,8 +116,13 @@ def test_a_program_that_ends_without_finishing_has_failed():
     script = lab.folder / "leaves.sh"
     script.write_text("#!/bin/sh\necho 'I have better things to do'\n")
     os.chmod(script, 0o755)
-    run = Run(lab.pipeline, lab.data_dir, declare(lab, script, MODES)).finish(expect=1)
+    system = declare(lab, script, MODES)
+    run = Run(lab.pipeline, lab.data_dir, system).finish(expect=1)
     assert "exit code 0, and its run was not done; it said: I have better things to do" in "".join(run.stderr), run.stderr
+    shutil.rmtree(lab.data_dir)
+    script.write_text("#!/bin/sh\necho 'no lexicon here' >&2\nexit 3\n")
+    run = Run(lab.pipeline, lab.data_dir, system).finish(expect=1)
+    assert "exit code 3; it said: no lexicon here" in "".join(run.stderr), run.stderr
     lab.remove()
 
 
