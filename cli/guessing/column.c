@@ -163,17 +163,17 @@ static void add_time(struct cli_guess_column *column, struct weir_bytes value)
     }
 }
 
-void cli_guess_column_add(struct cli_guess_column *column, struct weir_bytes value)
+void cli_guess_column_add(struct cli_guess_column *column, struct weir_bytes whole)
 {
+    struct weir_bytes value = weir_bytes_trim(whole);
     double number;
     bool has_comma;
 
-    value = weir_bytes_trim(value);
     if (value.size == 0)
         return;
     column->values++;
     add_words(column, value);
-    add_distinct(column, value);
+    add_distinct(column, whole); /* blanks around it are part of a class */
     if (is_mark(value)) {
         column->marked++;
         WEIR_AUTO_FREE char *mark = weir_strndup((const char *)value.at, value.size);

@@ -40,7 +40,7 @@ struct cli_guess_column {
 void cli_guess_column_init(struct cli_guess_column *column, struct weir_bytes name);
 void cli_guess_column_fini(struct cli_guess_column *column);
 /* Counts a value; an empty one is a missing one. */
-void cli_guess_column_add(struct cli_guess_column *column, struct weir_bytes value);
+void cli_guess_column_add(struct cli_guess_column *column, struct weir_bytes whole);
 
 /* ---- what the values are ---- */
 

@@ -119,12 +119,19 @@ static bool are_names(const struct weir_csv_record *record)
 
         if (!(is_outer && record->fields[i].raw.size == 0) && is_datum(record->fields[i].raw))
             return false;
+    }
+    return true;
+}
+
+/* Returns the first field that an earlier one equals, or NULL. */
+static const struct weir_csv_field *find_twice(const struct weir_csv_record *record)
+{
+    for (size_t i = 0; i < record->count; i++)
         for (size_t j = 0; j < i; j++)
             if (record->fields[i].raw.size > 0 &&
                 weir_bytes_equal(record->fields[i].raw, record->fields[j].raw))
-                return false;
-    }
-    return true;
+                return &record->fields[i];
+    return NULL;
 }
 
 /* True when a field of the first record comes again in its column: it is no name then. */
@@ -174,6 +181,13 @@ enum weir_status cli_guess_csv_begin(struct cli_guess_table *table, struct weir_
             "number");
     (void)weir_csv_read(head, table->dialect, false, first);
     table->has_header = are_names(first) && !comes_again(head, table->dialect, first, record);
+    const struct weir_csv_field *twice = table->has_header ? find_twice(first) : NULL;
+
+    if (twice != NULL)
+        return weir_fail(err, WEIR_INVALID,
+                         "line 1: found two columns called '%.*s', expected a name of its own for "
+                         "each: rename one",
+                         (int)twice->raw.size, twice->raw.at);
     name_columns(table, first);
     return WEIR_OK;
 }

@@ -289,6 +289,15 @@ bool cli_guess_folder_leave_odd(struct cli_guess_folder *folder)
     return true;
 }
 
+static bool has_no_bytes(const struct cli_guess_folder *folder)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < folder->count; i++)
+        bytes += folder->files[i].bytes;
+    return folder->count > 0 && bytes == 0;
+}
+
 static enum weir_status fail_kind(const struct cli_guess_folder *folder, struct weir_error *err)
 {
     for (size_t i = 0; i < folder->count; i++) {
@@ -301,11 +310,13 @@ static enum weir_status fail_kind(const struct cli_guess_folder *folder, struct 
                                  "%s/%s: weir init does not look into %s files: %s", folder->path,
                                  file->path, SUFFIXES[j].suffix, SUFFIXES[j].remedy);
     }
-    return weir_fail(
-        err, WEIR_INVALID,
-        "%s: found %zu files, none of which is CSV, JSON lines, a picture (JPEG, PNG) or "
-        "a text by its name",
-        folder->path, folder->count);
+    if (has_no_bytes(folder))
+        return weir_fail(err, WEIR_INVALID, "%s: found %s, without a byte in it, expected records",
+                         folder->path, folder->count == 1 ? "one file" : "empty files");
+    return weir_fail(err, WEIR_INVALID,
+                     "%s: found %zu file%s, expected CSV, JSON lines, pictures (JPEG, PNG) or "
+                     "texts by their names",
+                     folder->path, folder->count, folder->count == 1 ? "" : "s");
 }
 
 /* A text file alone, or texts without folders of classes and without tables beside them, may be a table. */

@@ -39,7 +39,7 @@ static const char *const LABEL_NAMES[] = {
     "label",     "labels", "target",   "class",   "y",       "outcome",  "category",  "sentiment",
     "rating",    "stars",  "churn",    "churned", "clicked", "click",    "bought",    "purchased",
     "converted", "fraud",  "is_fraud", "spam",    "is_spam", "survived", "diagnosis", "quality",
-    "price",     "sales",  "demand",   "load",    "cnt",     NULL};
+    "price",     "sales",  "demand",   "load",    "cnt",     "delay",    "delayed",   NULL};
 static const char *const TIME_NAMES[] = {"t",        "ts",   "time", "timestamp", "date",
                                          "datetime", "when", "at",   "day",       NULL};
 static const char *const SUBJECT_NAMES[] = {"user",     "user_id",     "userid",     "username",

@@ -229,6 +229,19 @@ def test_no_file_is_overwritten():
     lab.remove()
 
 
+def test_classes_are_written_with_their_blanks_and_a_delay_is_what_is_learnt():
+    lab = Lab()
+    lab.write("blanks/a.csv", "date, amount, class\n" + "".join(f"2024-01-{i % 28 + 1:02d}, {i % 9}, {('lo', 'hi')[i % 2]}\n" for i in range(200)))
+    said = lab.init("--from", "blanks", "-o", "mine.yaml")
+    assert said["valid"] and said["complaints"] == [] and "classes: [' hi', ' lo']" in lab.text().replace('"', "'"), (said, lab.text())
+    (lab.folder / "mine.yaml").unlink()
+    rows = (f"2024-01-{i % 28 + 1:02d},{('UA', 'DL')[i % 2]},{lab.draw.gauss(9, 4):.1f},{300 + i * 7 % 900},{i % 24}\n" for i in range(300))
+    lab.write("flights/a.csv", "date,carrier,delay,distance,hour\n" + "".join(rows))
+    lab.init("--from", "flights", "-o", "mine.yaml")
+    assert "label:  {field: delay, type: float}" in lab.text(), lab.text()
+    lab.remove()
+
+
 def test_what_cannot_be_looked_into_is_said_with_a_remedy():
     lab = Lab()
     lab.write("parquet/a.parquet", b"PAR1" * 9)
@@ -237,6 +250,8 @@ def test_what_cannot_be_looked_into_is_said_with_a_remedy():
     lab.write("flat/b.png", b"x")
     lab.write("prose/a.txt", "One line.\nAnother line, which is longer.\n")
     lab.write("same/a.csv", "a,b\n" + "1,2\n" * 30)
+    lab.write("twice/a.csv", "day,x,x,goal\n" + "".join(f"2024-01-{i % 28 + 1:02d},{i},{i % 7},{i % 2}\n" for i in range(60)))
+    lab.write("zero/a.csv", "")
     (lab.folder / "empty").mkdir()
     for source, expected in [
             ("parquet", "tools/parquet_to_jsonl makes JSON lines of it (docs/guides/convert-parquet.md)"),
@@ -244,7 +259,9 @@ def test_what_cannot_be_looked_into_is_said_with_a_remedy():
             ("flat", "flat: found 2 files and 0 classes, expected a folder for each class, or a manifest.csv"),
             ("prose", "prose/a.txt: expected lines of fields divided by"),
             ("same", "same: found no column that could be learnt"),
-            ("empty", "empty: found 0 files, none of which is CSV, JSON lines, a picture"),
+            ("empty", "empty: found 0 files, expected CSV, JSON lines, pictures (JPEG, PNG) or texts by their names"),
+            ("twice", "twice/a.csv: line 1: found two columns called 'x', expected a name of its own for each: rename one"),
+            ("zero", "zero: found one file, without a byte in it, expected records"),
             ("nowhere", "nowhere: No such file or directory")]:
         complaint = lab.init("--from", source, expect=1 if source == "nowhere" else 2)
         assert expected in complaint and complaint.count("\n") == 1, (source, complaint)
