@@ -105,6 +105,14 @@ static void begin_dataset(struct doctor *doctor)
         doctor->is_bad[i] = false;
 }
 
+/* All that it has read of the store: names of files and classes, times and labels. */
+static void let_go(struct doctor *doctor)
+{
+    storage_catalog_free(doctor->catalog);
+    doctor->catalog = NULL;
+    storage_chunk_cache_clear(doctor->cache);
+}
+
 static enum weir_status load(struct doctor *doctor, struct weir_error *err)
 {
     struct catalog *catalog;
@@ -113,9 +121,8 @@ static enum weir_status load(struct doctor *doctor, struct weir_error *err)
 
     if (status != WEIR_OK)
         return status;
-    storage_catalog_free(doctor->catalog);
+    let_go(doctor);
     doctor->catalog = catalog;
-    storage_chunk_cache_clear(doctor->cache);
     return WEIR_OK;
 }
 
@@ -153,7 +160,7 @@ static enum weir_status examine(struct doctor *doctor, struct weir_error *err)
         begin_dataset(doctor);
         return load(doctor, err);
     }
-    if (doctor->dataset == doctor->catalog->count) {
+    if (doctor->dataset >= doctor->catalog->count) { /* fewer: some were removed meanwhile */
         doctor->is_done = true;
         return WEIR_OK;
     }
@@ -210,6 +217,8 @@ bool storage_doctor_step(struct doctor *doctor)
                      weir_strdup("a store that can be read"));
         doctor->is_done = true;
     }
+    if (doctor->is_done)
+        let_go(doctor);
     return !doctor->is_done;
 }
 
@@ -229,8 +238,7 @@ static struct doctor *begin(const struct examined *examined, const struct msg_do
 
 static const char *name_of(const struct doctor *doctor, uint32_t dataset)
 {
-    const struct dataset *found =
-        doctor->catalog != NULL ? storage_catalog_at(doctor->catalog, dataset) : NULL;
+    const struct dataset *found = storage_catalog_at(doctor->examined.store->catalog, dataset);
 
     return found != NULL ? found->name : "";
 }
@@ -280,7 +288,7 @@ enum weir_status storage_doctor_report(struct doctor **newest, const struct exam
     }
     answer->done = doctor->is_done;
     answer->doing =
-        doctor->is_done || doctor->catalog == NULL || doctor->dataset == doctor->catalog->count
+        doctor->is_done || doctor->catalog == NULL || doctor->dataset >= doctor->catalog->count
             ? ""
             : weir_arena_format(arena, "%s: %s", storage_doctor_dataset(doctor)->name,
                                 PHASES[doctor->phase].doing);

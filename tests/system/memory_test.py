@@ -11,7 +11,9 @@ from weirlab import DEADLINE_S, PIPELINE, SKIPPED, Lab, run_tests, served, victi
 
 SERVICES = ("storage", "selector", "dispatcher", "worker-1", "worker-2", "orchestrator")
 PERSON = "zyxwanda.canary@example.org"
-WORDS = "zyxcanaryone zyxcanarytwo zyxcanarythree"
+WORDS, CLASS = "zyxcanaryone zyxcanarytwo zyxcanarythree", "zyxcanaryclass-61c2"
+GROWING = (PIPELINE.replace("classes: [work, spam]", "classes: stream").replace("loss: logistic", "loss: softmax")
+           .replace("metrics: [roc_auc, accuracy]", "metrics: [accuracy]"))
 PIPE_BYTES = 1 << 20  # more than a pipe holds
 WIDE = 16 << 20  # of a mapping that is read at once
 
@@ -79,21 +81,22 @@ def test_the_command_that_is_given_names_of_people_would_not_be_dumped():
 
 
 def canary_lab():
-    lab = Lab(samples=400, every=200, epochs=1, pipeline=PIPELINE)
+    lab = Lab(samples=400, every=200, epochs=1, pipeline=GROWING)
     for part in sorted((lab.folder / "stream").iterdir()):
         with part.open("a") as file:
             for i in range(20):
-                file.write(json.dumps({"ts": f"2002-01-0{i % 9 + 1}T00:00:00Z", "label": "spam", "user": PERSON,
+                file.write(json.dumps({"ts": f"2002-01-0{i % 9 + 1}T00:00:00Z", "label": "spam" if i else CLASS, "user": PERSON,
                                        "text": f"hello {WORDS} #{part.name}-{i}"}) + "\n")
     return lab
 
 
 def test_no_process_remembers_what_was_erased():
     lab = canary_lab()
-    wanted = [PERSON.encode(), WORDS.encode(), *(word.encode() for word in WORDS.split())]
+    wanted = [text.encode() for text in (PERSON, WORDS, *WORDS.split(), CLASS)]
     with served(lab) as server:
         lab.weir("submit", str(lab.pipeline))
         lab.weir("watch", "lab")
+        lab.weir("doctor", "--deep")  # reads all that the catalog names
         control = places_in_memory(os.getpid(), [PERSON.encode()])
         assert control, "this test cannot find what it looks for"
         answer = json.loads(lab.weir("erase", "request", "--subject", PERSON, "--wait", "--json"))
