@@ -85,10 +85,16 @@ def begin(lab, name, operators, model):
     lab.weir("submit", str(file))
 
 
+def program_of(run):
+    return next((operator for operator in run.get("operators", []) if operator["operator"] == "exec"), {"bytes_out": 0})
+
+
 def check_operators(lab):
     begin(lab, "sleeps", PROGRAM, "linear")
+    wait_for_stage(lab, 1, "operators")  # said while the program has not answered yet
+    await_that(lambda: program_of(run_of(lab, 1))["bytes_out"] > 0)
     run = wait_for_stage(lab, 1, "operators")
-    (program,) = [operator for operator in run["operators"] if operator["operator"] == "exec"]
+    program = program_of(run)
     others = run["read_seconds"] + sum(o["cpu_seconds"] for o in run["operators"] if o is not program)
     assert run["stall_fraction"] > 0.5 and program["cpu_seconds"] > others, run
     assert program["bytes_in"] > 0 and program["bytes_out"] > 0 and program["inflation"] > 0, run
