@@ -11,6 +11,7 @@
 #include "orchestrator/values/listen_address.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 static enum weir_status connect_peer(struct orchestrator *orch, const char *socket_dir,
                                      const char *name, struct weir_rpc_peer **ret_peer,
@@ -101,6 +102,9 @@ static void furnish(struct orchestrator *orch, const struct orchestrator_options
         .is_at_trigger = orchestrator_pipeline_is_at_trigger,
         .pipelines = &orch->pipelines,
     };
+    size_t processors = (size_t)sysconf(_SC_NPROCESSORS_ONLN);
+    orch->context.measurings = weir_work_queue_new(orch->context.loop, processors);
+    orch->context.decisions = weir_work_queue_new(orch->context.loop, processors);
     orch->evaluators = (struct evaluators){.context = &orch->context, .runs = &orch->runs};
     orch->pipelines = (struct pipelines){
         .context = &orch->context,

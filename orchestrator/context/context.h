@@ -3,7 +3,7 @@
 #ifndef ORCHESTRATOR_CONTEXT_CONTEXT_H
 #define ORCHESTRATOR_CONTEXT_CONTEXT_H
 
-#include "core/loop/loop.h"
+#include "core/loop/work.h"
 #include "core/rpc/rpc.h"
 #include "orchestrator/config/prices.h"
 #include "orchestrator/sql/queries.h"
@@ -44,6 +44,9 @@ struct context {
     uint64_t cache_bytes; /* budget of the rows that are kept of samples */
     struct orchestrator_listener listener;
     struct orchestrator_clock clock;
+    /* The outputs of runs, as metrics and as trigger policies read them; each on as many threads as there are
+     * processors, and neither waits for the other. */
+    struct weir_work_queue *measurings, *decisions;
     int64_t event_shown; /* number of the newest event the listener has seen */
     uint64_t events;     /* that were committed since this process began */
 };

@@ -143,7 +143,8 @@ void orchestrator_erasure_purge(struct erasure_batch *batch)
     orchestrator_warm_end(batch->all->runs->warm, 0, "samples are being erased");
     /* Trainers that were asked to stop may still write. */
     if (batch->all->runs->trainers_alive > 0 || orchestrator_runs_under_way(batch->all->runs) ||
-        orchestrator_evaluators_measure(batch->all->evaluators)) {
+        !weir_work_queue_is_idle(batch->context->measurings) ||
+        !weir_work_queue_is_idle(batch->context->decisions)) {
         orchestrator_erasure_begin_after(batch, ORCHESTRATOR_POLL_MS);
         return;
     }

@@ -50,7 +50,7 @@ static void free_evaluator(struct evaluator *evaluator)
 {
     weir_rpc_forget(evaluator->context->selector, evaluator);
     orchestrator_run_forget(evaluator->all->runs, evaluator);
-    orchestrator_measuring_stop(evaluator->measuring);
+    orchestrator_measuring_abandon(evaluator->measuring);
     weir_loop_cancel(evaluator->context->loop, evaluator->timer);
     orchestrator_evaluation_tasks_fini(&evaluator->tasks);
     free(evaluator);
@@ -110,7 +110,6 @@ static void on_measured(void *owner, const struct weir_error *err)
 static void on_run(void *owner, const struct run_result *run, const struct weir_error *err)
 {
     struct evaluator *evaluator = owner;
-    struct weir_error problem;
     if (run == NULL) {
         trouble(evaluator, err->status, err);
         return;
@@ -121,10 +120,8 @@ static void on_run(void *owner, const struct run_result *run, const struct weir_
         .run = run,
     };
     evaluator->run = run->number;
-    enum weir_status status = orchestrator_measuring_start(
-        evaluator->context, &result, on_measured, evaluator, &evaluator->measuring, &problem);
-    if (status != WEIR_OK)
-        trouble(evaluator, status, &problem);
+    evaluator->measuring =
+        orchestrator_measuring_start(evaluator->context, &result, on_measured, evaluator);
 }
 
 static void start_run(struct evaluator *evaluator, const struct msg_selected *selected)
@@ -241,16 +238,6 @@ static struct evaluator *find(const struct evaluators *evaluators, const void *o
 bool orchestrator_evaluator_busy(const struct evaluators *evaluators, const void *owner)
 {
     return find(evaluators, owner) != NULL;
-}
-
-bool orchestrator_evaluators_measure(const struct evaluators *evaluators)
-{
-    const struct evaluator *evaluator;
-
-    LIST_FOREACH (evaluator, &evaluators->all, link)
-        if (evaluator->measuring != NULL)
-            return true;
-    return false;
 }
 
 /* After what the same owner waits for already. */

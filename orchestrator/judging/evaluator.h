@@ -39,8 +39,6 @@ void orchestrator_evaluator_start(struct evaluators *evaluators, struct pipeline
                                   void *owner);
 /* Returns true while tasks of `owner` are not through. */
 bool orchestrator_evaluator_busy(const struct evaluators *evaluators, const void *owner);
-/* Returns true while files of a run that is over are measured. */
-bool orchestrator_evaluators_measure(const struct evaluators *evaluators);
 /* Drops the tasks of an owner that is gone. */
 void orchestrator_evaluator_forget(struct evaluators *evaluators, const void *owner);
 

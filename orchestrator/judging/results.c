@@ -15,7 +15,8 @@
 
 struct measuring {
     struct context *context;
-    const struct pipeline_outline *pipeline;
+    int64_t pipeline;
+    const struct orchestrator_config *config;
     const struct orchestrator_evaluation *evaluation;
     struct evaluation_task task; /* a copy: the evaluator's list may grow */
     char *set_digest, *outputs_path;
@@ -60,7 +61,7 @@ static enum weir_status measure(struct measuring *measuring, struct weir_work *w
     if (status != WEIR_OK)
         return weir_error_wrap(err, status, "evaluation of %s", measuring->task.model);
     struct metric_given given;
-    const struct cfg_texts *slices = &measuring->pipeline->config->slices;
+    const struct cfg_texts *slices = &measuring->config->slices;
     orchestrator_metric_given_open(&outputs, &given);
     given.input.work = work;
     if (slices->count == outputs.slice_columns) {
@@ -106,7 +107,7 @@ static json_t *event_of(const struct one_result *one)
 {
     const struct evaluation_task *task = &one->measuring->task;
     const struct metric_result *found = one->found;
-    const struct orchestrator_config *config = one->measuring->pipeline->config;
+    const struct orchestrator_config *config = one->measuring->config;
     const char *dataset = one->measuring->evaluation->dataset;
     json_t *event = JSON_FIELDS(
         JSON_TEXT("pipeline", config->name), JSON_TEXT("model", task->model),
@@ -128,7 +129,7 @@ static enum weir_status keep_one(struct context *context, const struct one_resul
 {
     const struct evaluation_task *task = &one->measuring->task;
     const struct metric_result *found = one->found;
-    int64_t pipeline = one->measuring->pipeline->id;
+    int64_t pipeline = one->measuring->pipeline;
     enum weir_status status = DB_RUN(
         context->db, Q_evaluation_add, NULL, err, DB_I64(pipeline), DB_TEXT(task->model),
         DB_TEXT(one->measuring->evaluation->name), DB_I64(task->from_time), DB_I64(task->to_time),
@@ -151,10 +152,9 @@ static char *name_of(const struct measuring *measuring, const char *label,
 {
     if (found->slice_of == NULL)
         return weir_strdup(label);
-    const char *name =
-        strcmp(found->slice_of, "label") == 0
-            ? orchestrator_config_class_name(measuring->pipeline->config, found->slice)
-            : NULL;
+    const char *name = strcmp(found->slice_of, "label") == 0
+                           ? orchestrator_config_class_name(measuring->config, found->slice)
+                           : NULL;
     return name != NULL ? weir_format("%s[label=%s]", label, name)
                         : weir_format("%s[%s=%" PRId64 "]", label, found->slice_of, found->slice);
 }
@@ -198,18 +198,17 @@ static void on_measured(void *owner)
     done(waiting, status == WEIR_OK ? NULL : &err);
 }
 
-enum weir_status orchestrator_measuring_start(struct context *context,
-                                              const struct evaluation_result *result,
-                                              measuring_done_fn *done, void *owner,
-                                              struct measuring **ret_measuring,
-                                              struct weir_error *err)
+struct measuring *orchestrator_measuring_start(struct context *context,
+                                               const struct evaluation_result *result,
+                                               measuring_done_fn *done, void *owner)
 {
     const struct run_result *over = result->run;
     const struct orchestrator_config *config = result->pipeline->config;
     struct measuring *measuring = weir_calloc(1, sizeof(*measuring));
     *measuring = (struct measuring){
         .context = context,
-        .pipeline = result->pipeline,
+        .pipeline = result->pipeline->id,
+        .config = config,
         .evaluation = &config->evaluations[result->task->evaluation],
         .task = *result->task,
         .set_digest = weir_strdup(over->set_digest),
@@ -218,20 +217,17 @@ enum weir_status orchestrator_measuring_start(struct context *context,
         .done = done,
         .owner = owner,
     };
-    enum weir_status status =
-        weir_work_start(context->loop, run, on_measured, measuring, &measuring->work, err);
-    if (status != WEIR_OK) {
-        free_measuring(measuring);
-        return weir_error_wrap(err, WEIR_UNAVAILABLE, "evaluation of %s", result->task->model);
-    }
-    *ret_measuring = measuring;
-    return WEIR_OK;
+    measuring->work = weir_work_enqueue(context->measurings, run, on_measured, measuring);
+    return measuring;
 }
 
-void orchestrator_measuring_stop(struct measuring *measuring)
+static void on_gone(void *owner)
 {
-    if (measuring == NULL)
-        return;
-    weir_work_stop(measuring->work);
-    free_measuring(measuring);
+    free_measuring(owner);
+}
+
+void orchestrator_measuring_abandon(struct measuring *measuring)
+{
+    if (measuring != NULL)
+        weir_work_abandon(measuring->work, on_gone);
 }

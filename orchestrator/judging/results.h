@@ -21,14 +21,12 @@ struct measuring;
 
 /* NULL: the metrics are committed, with their events. */
 typedef void measuring_done_fn(void *owner, const struct weir_error *err);
-/* Looks at `task` and `run` during the call only; `pipeline` must outlive it. `done` is called once from the loop, and
- * the measuring is gone then. May be repeated. UNAVAILABLE when there is no thread to be had. */
-enum weir_status orchestrator_measuring_start(struct context *context,
-                                              const struct evaluation_result *result,
-                                              measuring_done_fn *done, void *owner,
-                                              struct measuring **ret_measuring,
-                                              struct weir_error *err) WEIR_MUST_USE;
-/* Gives it up; `done` is not called. NULL is fine. */
-void orchestrator_measuring_stop(struct measuring *measuring);
+/* Looks at what it is given during the call only, but for the pipeline's file. `done` is called once from the loop, and
+ * the measuring is gone then. May be repeated. */
+struct measuring *orchestrator_measuring_start(struct context *context,
+                                               const struct evaluation_result *result,
+                                               measuring_done_fn *done, void *owner);
+/* Gives it up; `done` is not called, and its files may be read a while longer. NULL is fine. */
+void orchestrator_measuring_abandon(struct measuring *measuring);
 
 #endif

@@ -106,11 +106,6 @@ const struct metric *orchestrator_metric_of(const struct configured_metric *aske
 
 /* ---- measuring ---- */
 
-bool orchestrator_metric_goes_on(const struct metric_input *input)
-{
-    return input->work == NULL || weir_work_goes_on(input->work, 0, 0);
-}
-
 bool orchestrator_metric_value(const struct configured_metric *asked,
                                const struct metric_input *input, double *ret_value)
 {
@@ -133,8 +128,8 @@ static void add_interval(const struct configured_metric *asked, const struct met
     WEIR_AUTO_FREE double *values = weir_calloc(asked->shared->bootstrap, sizeof(*values));
     weir_rng_init(&rng, asked->shared->seed);
     orchestrator_metric_draws_init(&draws, input, asked->metric->of_groups);
-    for (uint64_t round = 0; round < asked->shared->bootstrap && orchestrator_metric_goes_on(input);
-         round++) {
+    for (uint64_t round = 0;
+         round < asked->shared->bootstrap && weir_work_goes_on(input->work, 0, 0); round++) {
         orchestrator_metric_draw(&draws, &rng);
         defined += orchestrator_metric_value(asked, &draws.drawn.input, &values[defined]);
     }
@@ -212,7 +207,7 @@ size_t orchestrator_metric_measure(const struct configured_metric *asked,
     struct metric_gathered slice;
     results[0] = measure_one(asked, input);
     orchestrator_metric_gathered_init(&slice, input);
-    for (size_t s = 0; s < count && orchestrator_metric_goes_on(input); s++) {
+    for (size_t s = 0; s < count && weir_work_goes_on(input->work, 0, 0); s++) {
         slice.input.count = 0;
         for (size_t i = 0; i < input->count; i++)
             if (column.at[i * column.stride] == numbers[s])

@@ -2,6 +2,7 @@
 #include "orchestrator/metrics/grouped.h"
 
 #include "core/base/memory.h"
+#include "core/loop/work.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -66,7 +67,8 @@ bool orchestrator_group_measure(const struct metric_input *input, enum group_wei
     double sum = 0, weights = 0;
     if (!list_members(input, members))
         return false;
-    for (size_t from = 0, to = 0; from < input->count; from = to) {
+    for (size_t from = 0, to = 0; from < input->count && weir_work_goes_on(input->work, 0, 0);
+         from = to) {
         for (; to < input->count && members[to].group == members[from].group; to++) {
             scores[to] = members[to].score;
             labels[to] = members[to].relevance > 0;

@@ -72,8 +72,6 @@ struct metric_result {
 size_t orchestrator_metric_measure(const struct configured_metric *asked,
                                    const struct metric_input *input,
                                    struct metric_result **ret_results);
-/* False: what is measured of this input will not be looked at. */
-bool orchestrator_metric_goes_on(const struct metric_input *input);
 /* Over all samples, without an interval. False: undefined. */
 bool orchestrator_metric_value(const struct configured_metric *asked,
                                const struct metric_input *input, double *ret_value);

@@ -1,6 +1,7 @@
 /* roc_auc, pr_auc: how well one class is ranked above the rest. With more than two classes, the mean over the classes
  * that can be distinguished from the rest; undefined when only one class is there. */
 #include "core/base/memory.h"
+#include "core/loop/work.h"
 #include "orchestrator/metrics/metric.h"
 
 #include <stdlib.h>
@@ -68,7 +69,7 @@ static bool measure(const struct metric_input *input, area_fn *area, double *ret
     bool two_way = input->width <= 2;
     double total = 0;
     size_t defined = 0, columns = two_way ? 1 : input->width;
-    for (size_t i = 0; i < columns && orchestrator_metric_goes_on(input); i++) {
+    for (size_t i = 0; i < columns && weir_work_goes_on(input->work, 0, 0); i++) {
         size_t positives = 0;
         if (!score_class(input, room, two_way ? 1 : (int64_t)i, two_way ? input->width - 1 : i,
                          &positives))

@@ -343,10 +343,14 @@ enum weir_status orchestrator_pipelines_load(struct pipelines *pipelines, struct
 
 void orchestrator_pipelines_free(struct pipelines *pipelines)
 {
+    for (struct pipeline *one = pipelines->first; one != NULL; one = one->next) {
+        forget_calls(one);
+        orchestrator_evaluator_forget(pipelines->evaluators, &one->evaluation_owner);
+    }
+    weir_work_queue_free(pipelines->context->measurings); /* they read the pipelines' files */
+    weir_work_queue_free(pipelines->context->decisions);
     while (pipelines->first != NULL) {
         struct pipeline *pipeline = pipelines->first;
-        forget_calls(pipeline);
-        orchestrator_evaluator_forget(pipelines->evaluators, &pipeline->evaluation_owner);
         pipelines->first = pipeline->next;
         free_pipeline(pipeline);
     }

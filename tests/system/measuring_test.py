@@ -33,7 +33,7 @@ def test_a_pipeline_that_is_measured_is_removed(lab):
     with served(lab) as platform:
         await_that(lambda: is_measured(platform))
         lab.weir("remove", "lab")
-        assert not is_measured(platform)
+        await_that(lambda: not is_measured(platform))
         assert query(lab, "SELECT count(*) FROM orchestrator.evaluation") == ["0"]
 
 
@@ -53,7 +53,7 @@ def test_an_erasure_waits_until_what_a_model_said_is_measured(lab):
         evaluate.wait(DEADLINE_S)
     with served(lab) as platform:
         await_that(lambda: state() == "FINISHED", state)
-        assert not is_measured(platform)
+        await_that(lambda: not is_measured(platform))
 
 
 def lab_of(when):

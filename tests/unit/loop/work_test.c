@@ -14,7 +14,7 @@ struct job {
     size_t counted;
     bool waits; /* goes on until it is given up */
     bool was_given_up;
-    bool done;
+    bool done, was_abandoned;
 };
 
 static int set_up(void **state)
@@ -86,12 +86,79 @@ static void what_is_stopped_is_over_and_not_heard_of(void **state)
     assert_false(job.done);
 }
 
+/* ---- turns ---- */
+
+enum { JOBS = 7, AT_ONCE = 2 };
+
+static struct weir_work_queue *enqueue_all(struct weir_loop *loop, struct job *jobs)
+{
+    struct weir_work_queue *queue = weir_work_queue_new(loop, AT_ONCE);
+    for (size_t i = 0; i < JOBS; i++) {
+        jobs[i] = (struct job){.waits = true, .counted = 1};
+        jobs[i].work = weir_work_enqueue(queue, count, on_done, &jobs[i]);
+    }
+    return queue;
+}
+
+/* Those that have begun have said how far they are. */
+static size_t begun(const struct job *jobs, size_t from)
+{
+    size_t found = 0;
+    for (size_t i = from; i < JOBS; i++)
+        found += weir_work_progress(jobs[i].work).total > 0;
+    return found;
+}
+
+static void no_more_have_a_thread_than_may(void **state)
+{
+    struct job jobs[JOBS];
+    struct weir_work_queue *queue = enqueue_all(*state, jobs);
+    for (size_t i = 0; i < JOBS; i++) {
+        size_t expected = JOBS - i < AT_ONCE ? JOBS - i : AT_ONCE;
+        while (begun(jobs, i) < expected)
+            weir_loop_step(*state, 1);
+        test_loop_rounds(*state, 3);
+        assert_int_equal(begun(jobs, i), expected);
+        assert_true(weir_work_progress(jobs[i].work).total > 0); /* in their order */
+        assert_false(weir_work_queue_is_idle(queue));
+        weir_work_cancel(jobs[i].work);
+        test_loop_until(*state, &jobs[i].done);
+    }
+    assert_true(weir_work_queue_is_idle(queue));
+    weir_work_queue_free(queue);
+}
+
+static void on_gone(void *owner)
+{
+    ((struct job *)owner)->was_abandoned = true;
+}
+
+static void what_is_abandoned_makes_room_and_is_gone_in_the_end(void **state)
+{
+    struct job jobs[JOBS];
+    struct weir_work_queue *queue = enqueue_all(*state, jobs);
+    weir_work_abandon(jobs[JOBS - 1].work, on_gone);
+    assert_true(jobs[JOBS - 1].was_abandoned); /* it had not begun */
+    weir_work_abandon(jobs[0].work, on_gone);
+    test_loop_until(*state, &jobs[0].was_abandoned);
+    while (weir_work_progress(jobs[AT_ONCE].work).total == 0)
+        weir_loop_step(*state, 1);
+    for (size_t i = 1; i < JOBS - 1; i++)
+        weir_work_abandon(jobs[i].work, on_gone);
+    weir_work_queue_free(queue); /* waits */
+    for (size_t i = 0; i < JOBS; i++)
+        assert_true(jobs[i].was_abandoned && !jobs[i].done);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(its_end_is_heard_on_the_loop, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_cancelled_is_heard_of_too, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_stopped_is_over_and_not_heard_of, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(no_more_have_a_thread_than_may, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_abandoned_makes_room_and_is_gone_in_the_end, set_up,
                                         tear_down),
     };
     return cmocka_run_group_tests_name("work", tests, NULL, NULL);
