@@ -3,6 +3,7 @@
 
 #include "core/base/elementary.h"
 #include "core/base/memory.h"
+#include "core/loop/work.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -110,7 +111,8 @@ static void find_step(struct fit *fit)
     }
     double left = dot(fit->residual, fit->residual, fit->size);
     double enough = left * 1e-12;
-    for (int i = 0; i < GRADIENTS_MAX && left > enough; i++) {
+    struct weir_work *work = fit->rows->work;
+    for (int i = 0; i < GRADIENTS_MAX && left > enough && weir_work_goes_on(work, 0, 0); i++) {
         turn(fit);
         double length = left / dot(fit->direction, fit->turned, fit->size);
         if (!isfinite(length))
@@ -159,7 +161,7 @@ void orchestrator_logistic_fit(const struct logistic_rows *rows, double ridge, d
                       .curvature = room + 6 * size};
     memset(ret_weights, 0, size * sizeof(*ret_weights));
     double loss = loss_at(&fit, ret_weights);
-    for (int i = 0; i < NEWTON_MAX; i++) {
+    for (int i = 0; i < NEWTON_MAX && weir_work_goes_on(rows->work, 0, 0); i++) {
         double before = loss;
         differentiate(&fit, ret_weights);
         find_step(&fit);

@@ -7,11 +7,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct weir_work;
+
 /* Rows that `skip` names with true are left out; NULL: none. */
 struct logistic_rows {
     const double *values; /* (count, width) */
     const bool *labels, *skip;
     size_t count, width;
+    struct weir_work
+        *work; /* that it is fitted in: once given up, the weights say nothing; NULL: none */
 };
 
 /* width + 1 weights, the intercept last. */

@@ -3,6 +3,7 @@
 
 #include "core/base/memory.h"
 #include "core/base/rng.h"
+#include "core/loop/work.h"
 
 #include <stdlib.h>
 
@@ -13,20 +14,20 @@ static void put(struct drift_permutations *permutations, size_t division, size_t
 }
 
 void orchestrator_permutations_init(struct drift_permutations *permutations, size_t first,
-                                    size_t second, size_t drawn, uint64_t seed)
+                                    size_t second, const struct drift_draws *draws)
 {
     struct weir_rng rng;
     size_t rows = first + second;
     *permutations = (struct drift_permutations){
-        .count = drawn + 1, .rows = rows, .first = first, .blocks = (rows + 7) / 8};
+        .count = draws->drawn + 1, .rows = rows, .first = first, .blocks = (rows + 7) / 8};
     permutations->bits = weir_calloc(permutations->blocks, permutations->count);
     WEIR_AUTO_FREE uint32_t *order = weir_calloc(rows, sizeof(*order));
     for (size_t i = 0; i < rows; i++)
         order[i] = (uint32_t)i;
     for (size_t i = 0; i < first; i++)
         put(permutations, 0, i);
-    weir_rng_init(&rng, seed);
-    for (size_t p = 1; p < permutations->count; p++) {
+    weir_rng_init(&rng, draws->seed);
+    for (size_t p = 1; p < permutations->count && weir_work_goes_on(draws->work, 0, 0); p++) {
         for (size_t i = 0; i < first; i++) { /* as much of a shuffle as the first group needs */
             size_t at = i + weir_rng_below(&rng, rows - i);
             uint32_t row = order[at];

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct weir_work;
+
 enum { PERMUTATIONS_MAX = 10000 };
 
 struct drift_permutations {
@@ -17,9 +19,14 @@ struct drift_permutations {
     uint8_t *bits;
 };
 
-/* Division 0, and `drawn` more. */
+/* Division 0, and `drawn` more, unless `work` is given up. */
+struct drift_draws {
+    size_t drawn;
+    uint64_t seed;
+    struct weir_work *work; /* NULL: none */
+};
 void orchestrator_permutations_init(struct drift_permutations *permutations, size_t first,
-                                    size_t second, size_t drawn, uint64_t seed);
+                                    size_t second, const struct drift_draws *draws);
 void orchestrator_permutations_fini(struct drift_permutations *permutations);
 static inline unsigned orchestrator_permutations_has(const struct drift_permutations *permutations,
                                                      size_t division, size_t row)

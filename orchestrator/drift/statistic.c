@@ -3,6 +3,7 @@
 
 #include "core/base/memory.h"
 #include "core/base/number.h"
+#include "core/loop/work.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -66,7 +67,7 @@ static bool measure_features(const struct drift_request *asked, const struct dri
         weir_calloc(input->reference.count + input->current.count, sizeof(*columns));
     WEIR_AUTO_FREE double *p_values = weir_calloc(input->width + 1, sizeof(*p_values));
     double sum = 0;
-    for (size_t i = 0; i < input->width; i++) {
+    for (size_t i = 0; i < input->width && weir_work_goes_on(input->work, i, input->width); i++) {
         struct drift_feature feature = take_feature(input, i, columns);
         struct drift_distance found = {.p_value = NAN};
         if (!asked->statistic->measure_feature(asked->options, &feature, &found))
@@ -120,7 +121,7 @@ size_t orchestrator_drift_measure_each(const struct drift_request *asked,
         return 0;
     WEIR_AUTO_FREE double *columns =
         weir_calloc(input->reference.count + input->current.count, sizeof(*columns));
-    for (size_t i = 0; i < input->width; i++) {
+    for (size_t i = 0; i < input->width && weir_work_goes_on(input->work, i, input->width); i++) {
         struct drift_feature feature = take_feature(input, i, columns);
         struct drift_distance found = {.p_value = NAN};
         if (asked->statistic->measure_feature(asked->options, &feature, &found))

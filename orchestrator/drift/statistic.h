@@ -18,6 +18,8 @@
 
 #include "core/config/plugin.h"
 
+struct weir_work;
+
 /* Numbers or classes: exactly one of the two pointers, unless count is 0. */
 struct drift_window {
     size_t count;
@@ -30,6 +32,8 @@ struct drift_input {
     size_t width;
     bool p_value; /* asked for */
     uint64_t seed;
+    struct weir_work
+        *work; /* that it is measured in: once given up, the score says nothing; NULL: none */
 };
 
 /* p_value is the chance of such a distance, or a larger one, between windows of the same stream; over

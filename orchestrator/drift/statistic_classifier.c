@@ -33,6 +33,7 @@ struct classifier {
     bool *skip;
     size_t *folds;
     size_t count, width;
+    struct weir_work *work;
 };
 
 struct scored {
@@ -80,7 +81,8 @@ static void score_rows(struct classifier *classifier, const struct classifier_op
                                        .labels = classifier->labels,
                                        .skip = classifier->skip,
                                        .count = classifier->count,
-                                       .width = classifier->width};
+                                       .width = classifier->width,
+                                       .work = classifier->work};
     for (size_t fold = 0; fold < options->folds; fold++) {
         for (size_t i = 0; i < classifier->count; i++)
             classifier->skip[i] = classifier->folds[i] == fold;
@@ -140,7 +142,7 @@ static bool measure(const void *options, const struct drift_input *input,
     size_t room = input->reference.count + input->current.count;
     if (input->reference.count < given->folds || input->current.count < given->folds)
         return false;
-    struct classifier classifier = {.width = input->width};
+    struct classifier classifier = {.width = input->width, .work = input->work};
     WEIR_AUTO_FREE double *values = weir_calloc(room * input->width, sizeof(*values));
     WEIR_AUTO_FREE bool *flags = weir_calloc(2 * room, sizeof(*flags));
     WEIR_AUTO_FREE size_t *folds = weir_calloc(room, sizeof(*folds));

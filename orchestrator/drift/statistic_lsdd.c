@@ -7,6 +7,7 @@
 #include "core/base/elementary.h"
 #include "core/base/memory.h"
 #include "core/base/number.h"
+#include "core/loop/work.h"
 #include "orchestrator/drift/pairs.h"
 #include "orchestrator/drift/permutations.h"
 
@@ -53,9 +54,9 @@ static double square_between(const struct drift_pairs *pairs, size_t a, size_t b
     return sum;
 }
 
-static void fill(struct lsdd *lsdd)
+static void fill(struct lsdd *lsdd, struct weir_work *work)
 {
-    for (size_t c = 0; c < lsdd->centers; c++) {
+    for (size_t c = 0; c < lsdd->centers && weir_work_goes_on(work, 0, 0); c++) {
         for (size_t i = 0; i < lsdd->pairs.count; i++)
             lsdd->kernel[i * lsdd->centers + c] =
                 weir_exp(lsdd->exponent * square_between(&lsdd->pairs, i, center_at(lsdd, c)));
@@ -153,13 +154,16 @@ static bool measure(const void *options, const struct drift_input *input,
     const struct lsdd_options *given = options;
     struct lsdd lsdd = {0};
     struct drift_permutations permutations;
+    const struct drift_draws draws = {.drawn = input->p_value ? given->permutations : 0,
+                                      .seed = input->seed,
+                                      .work = input->work};
     orchestrator_permutations_init(&permutations, input->reference.count, input->current.count,
-                                   input->p_value ? given->permutations : 0, input->seed);
+                                   &draws);
     open_lsdd(&lsdd, input);
-    fill(&lsdd);
+    fill(&lsdd, input->work);
     decompose(&lsdd, given->ridge);
     WEIR_AUTO_FREE double *statistics = weir_calloc(permutations.count, sizeof(*statistics));
-    for (size_t p = 0; p < permutations.count; p++)
+    for (size_t p = 0; p < permutations.count && weir_work_goes_on(input->work, 0, 0); p++)
         statistics[p] = distance_of(&lsdd, &permutations, p);
     ret_distance->distance = fmax(statistics[0], 0);
     if (input->p_value)

@@ -7,6 +7,7 @@
  * sums are exact and come out alike in any order. Memory: a tile, 64 bytes a permutation, and one bit a row
  * and permutation. */
 #include "core/base/memory.h"
+#include "core/loop/work.h"
 #include "orchestrator/drift/pairs.h"
 #include "orchestrator/drift/permutations.h"
 
@@ -159,10 +160,12 @@ static void open_mmd(struct mmd *mmd, const struct drift_input *input,
                      const struct mmd_options *options)
 {
     int bits = SCALE_BITS_MAX;
+    const struct drift_draws draws = {.drawn = input->p_value ? options->permutations : 0,
+                                      .seed = input->seed,
+                                      .work = input->work};
     orchestrator_pairs_init(&mmd->pairs, input, options->rows);
     orchestrator_permutations_init(&mmd->permutations, mmd->pairs.first,
-                                   mmd->pairs.count - mmd->pairs.first,
-                                   input->p_value ? options->permutations : 0, input->seed);
+                                   mmd->pairs.count - mmd->pairs.first, &draws);
     while ((uint64_t)mmd->pairs.count << bits > UINT32_MAX)
         bits--;
     mmd->scale = ldexpf(1, bits);
@@ -187,11 +190,13 @@ static void close_mmd(struct mmd *mmd)
     free(mmd->looked_up);
 }
 
-static void compare(struct mmd *mmd, bool p_value, struct drift_distance *ret_distance)
+static void compare(struct mmd *mmd, const struct drift_input *input,
+                    struct drift_distance *ret_distance)
 {
+    struct weir_work *work = input->work;
     WEIR_AUTO_FREE double *statistics = weir_calloc(mmd->permutations.count, sizeof(*statistics));
     uint64_t all = 0;
-    for (size_t tile = 0; tile < mmd->pairs.tiles; tile++) {
+    for (size_t tile = 0; tile < mmd->pairs.tiles && weir_work_goes_on(work, 0, 0); tile++) {
         orchestrator_pairs_tile(&mmd->pairs, tile, mmd->squares);
         fill_kernel(mmd, tile);
         add_rows(mmd, tile);
@@ -200,10 +205,10 @@ static void compare(struct mmd *mmd, bool p_value, struct drift_distance *ret_di
     }
     for (size_t i = 0; i < mmd->pairs.count; i++)
         all += mmd->of_rows[i];
-    for (size_t p = 0; p < mmd->permutations.count; p++)
+    for (size_t p = 0; p < mmd->permutations.count && weir_work_goes_on(work, 0, 0); p++)
         statistics[p] = statistic_of(mmd, p, all / 2);
     ret_distance->distance = statistics[0];
-    if (p_value)
+    if (input->p_value)
         ret_distance->p_value =
             orchestrator_permutations_p_value(statistics, mmd->permutations.count);
 }
@@ -215,7 +220,7 @@ static bool measure(const void *options, const struct drift_input *input,
     if (input->reference.count < 2 || input->current.count < 2)
         return false;
     open_mmd(&mmd, input, options);
-    compare(&mmd, input->p_value, ret_distance);
+    compare(&mmd, input, ret_distance);
     close_mmd(&mmd);
     return true;
 }

@@ -1,11 +1,13 @@
 /* Deciding at a check, and the rows that decisions are kept in. */
 #include "orchestrator/pipeline/decisions.h"
 
+#include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/wire/sample.h"
-#include "orchestrator/config/classes.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/models/blocks.h"
+#include "orchestrator/pipeline/deciding.h"
+#include "orchestrator/pipeline/training.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -107,36 +109,57 @@ static bool leave(struct pipeline *pipeline, enum pipeline_event event)
     return left;
 }
 
-static void add_cost(const struct pipeline *pipeline, const struct run_result *run,
-                     json_t *decision)
+static json_t *cost_json(const struct pipeline *pipeline, const struct run_result *run)
 {
     WEIR_AUTO_BUF cost = {0};
     orchestrator_cost_json(&pipeline->context->prices, &run->cost, &cost);
-    json_object_set_new(decision, "run", json_integer((json_int_t)run->number));
-    json_object_set_new(decision, "cost", orchestrator_json_of(weir_buf_text(&cost)));
-    if (run->parent != NULL)
-        json_object_set_new(decision, "model", json_string(run->parent));
+    return JSON_FIELDS(JSON_NUMBER("run", run->number),
+                       JSON_NEW("cost", orchestrator_json_of(weir_buf_text(&cost))),
+                       JSON_TEXT_IF_ANY("model", run->parent));
 }
 
-bool orchestrator_pipeline_decide(struct pipeline *pipeline,
-                                  const struct trigger_measured *measured,
-                                  const struct run_result *run)
+/* Takes the edge of what was decided. True: it is committed. */
+static bool settle(struct pipeline *pipeline, const struct decided *decided)
 {
     struct reader *reader = pipeline->reader;
-    WEIR_AUTO_FREE const char **names = NULL;
-    struct trigger_measured known = *measured;
-    known.classes = orchestrator_config_class_names(pipeline->config, &names);
-    json_decref(reader->decision);
-    reader->decision = json_object();
-    bool fires = orchestrator_trigger_measured(reader->policy, &known, reader->decision);
-    if (run != NULL)
-        add_cost(pipeline, run, reader->decision);
-    if (fires)
+    json_t *cost = reader->decision; /* of the run, to be told after what was found */
+    reader->decision = json_incref(decided->decision);
+    if (cost != NULL)
+        json_object_update(reader->decision, cost);
+    json_decref(cost);
+    if (decided->fires)
         return orchestrator_pipeline_fire(pipeline);
     if (pipeline->state == PIPELINE_READING)
         return pass(pipeline);
     return leave(pipeline, orchestrator_trigger_is_due(reader->policy) ? PIPELINE_ON_ASKED
                                                                        : PIPELINE_ON_MEASURED);
+}
+
+static void on_probe_decided(struct pipeline *pipeline, const struct decided *decided,
+                             const struct weir_error *err)
+{
+    struct weir_error problem;
+    pipeline->reader->deciding = NULL;
+    if (decided == NULL) {
+        orchestrator_pipeline_trouble(pipeline, err->status, err);
+        return;
+    }
+    int64_t run = json_integer_value(json_object_get(pipeline->reader->decision, "run"));
+    if (settle(pipeline, decided) && /* nobody asks for them again */
+        orchestrator_run_remove_files(pipeline->context, run, &problem) != WEIR_OK)
+        weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
+}
+
+void orchestrator_pipeline_decide(struct pipeline *pipeline, const struct run_result *run)
+{
+    WEIR_AUTO_FREE char *path = weir_format("%s/%s", run->directory, run->outputs_file);
+    bool is_hollow = run->outputs_file[0] == '\0' || orchestrator_run_is_hollow(run);
+    struct reader *reader = pipeline->reader;
+    const struct deciding_basis basis = {
+        .policy = reader->policy, .probe = reader->probe, .outputs_path = is_hollow ? NULL : path};
+    json_decref(reader->decision);
+    reader->decision = cost_json(pipeline, run);
+    reader->deciding = orchestrator_deciding_start(pipeline, &basis, on_probe_decided);
 }
 
 /* Tells whether it can be measured: embeddings and predictions need a model. */
@@ -153,37 +176,43 @@ static enum weir_status can_measure(const struct pipeline *pipeline, enum trigge
     return status;
 }
 
-/* One check; true: reading goes on, if no other one is due. */
-static bool check_once(struct pipeline *pipeline)
+static void on_decided(struct pipeline *pipeline, const struct decided *decided,
+                       const struct weir_error *err)
+{
+    pipeline->reader->deciding = NULL;
+    if (decided == NULL) {
+        orchestrator_pipeline_trouble(pipeline, err->status, err);
+        return;
+    }
+    if (!settle(pipeline, decided) || pipeline->reader == NULL)
+        return;
+    pipeline_next_fn *next = pipeline->reader->next;
+    if (orchestrator_trigger_is_due(pipeline->reader->policy))
+        orchestrator_pipeline_check(pipeline, next);
+    else
+        next(pipeline);
+}
+
+void orchestrator_pipeline_check(struct pipeline *pipeline, pipeline_next_fn *next)
 {
     struct weir_error err;
     struct trigger_request request;
     bool can = false;
+    if (orchestrator_pipeline_is_ahead(pipeline)) { /* it waits for the model, or for its turn */
+        orchestrator_pipeline_look_no_further(pipeline);
+        return;
+    }
     orchestrator_trigger_request(pipeline->reader->policy, &request);
     enum weir_status status = can_measure(pipeline, request.subject, &can, &err);
     if (status != WEIR_OK) {
         orchestrator_pipeline_trouble(pipeline, status, &err);
-        return false;
+    } else if (can) {
+        (void)leave(pipeline, PIPELINE_ON_ASKED);
+    } else {
+        const struct deciding_basis basis = {.policy = pipeline->reader->policy};
+        pipeline->reader->next = next;
+        pipeline->reader->deciding = orchestrator_deciding_start(pipeline, &basis, on_decided);
     }
-    if (!can)
-        return orchestrator_pipeline_decide(pipeline,
-                                            &(struct trigger_measured){.has_model = false}, NULL) &&
-               pipeline->reader != NULL;
-    (void)leave(pipeline, PIPELINE_ON_ASKED);
-    return false;
-}
-
-bool orchestrator_pipeline_check(struct pipeline *pipeline)
-{
-    if (orchestrator_pipeline_is_ahead(pipeline)) { /* it waits for the model, or for its turn */
-        orchestrator_pipeline_look_no_further(pipeline);
-        return false;
-    }
-    while (check_once(pipeline)) {
-        if (!orchestrator_trigger_is_due(pipeline->reader->policy))
-            return true;
-    }
-    return false;
 }
 
 /* ---- between two checks ---- */

@@ -23,13 +23,11 @@ enum weir_status orchestrator_pipeline_tell_trained(struct pipeline *pipeline,
                                                     const struct run_result *run,
                                                     struct weir_error *err) WEIR_MUST_USE;
 
-/* The policy says that a check is due. What needs no measurement is decided at once, and every other check that is due
- * here: false when that was not committed, or a trigger has fired; true: reading goes on. */
-bool orchestrator_pipeline_check(struct pipeline *pipeline);
-/* The policy of pipeline->reader decides by what was measured; `run`: what measured it, or NULL. The edge that follows
- * is taken. True: it is committed. */
-bool orchestrator_pipeline_decide(struct pipeline *pipeline,
-                                  const struct trigger_measured *measured,
-                                  const struct run_result *run);
+/* The policy says that a check is due. What needs no measurement is decided on a thread, and every other check that is
+ * due here; `next` is called from the loop when all of that is committed and nothing has fired: reading goes on. */
+void orchestrator_pipeline_check(struct pipeline *pipeline, pipeline_next_fn *next);
+/* The policy of pipeline->reader decides, on a thread, by what `run` has measured of pipeline->reader->probe, and the
+ * edge that follows is taken; then the files of the run are removed. */
+void orchestrator_pipeline_decide(struct pipeline *pipeline, const struct run_result *run);
 
 #endif

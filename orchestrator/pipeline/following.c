@@ -57,8 +57,7 @@ static void rows_done(struct pipeline *pipeline, uint64_t passed, bool due)
         return;
     }
     if (orchestrator_trigger_is_due(reader->policy)) {
-        if (orchestrator_pipeline_check(pipeline))
-            request_feed(pipeline);
+        orchestrator_pipeline_check(pipeline, request_feed);
         return;
     }
     enum weir_status status = orchestrator_pipeline_commit_passed(pipeline, &err);
@@ -108,26 +107,29 @@ static void on_columns(void *owner, const struct weir_reply *reply, const struct
     rows_done(pipeline, pipeline->reader->passed, take_row(pipeline->reader, reply->message));
 }
 
-/* Everything there is was taken: periods that end while nothing comes end by the clock. */
-static bool tick(struct pipeline *pipeline)
+/* The feed is read on, once the check is through that may be due here. */
+static void go_on(struct pipeline *pipeline)
 {
-    struct reader *reader = pipeline->reader;
-    if (orchestrator_trigger_tick(reader->policy, orchestrator_now_us(pipeline->context))) {
-        if (reader->samples_new > 0) {
-            (void)orchestrator_pipeline_fire(pipeline);
-            return false;
-        }
-        orchestrator_trigger_fired(reader->policy);
-    }
-    return !orchestrator_trigger_is_due(reader->policy) || orchestrator_pipeline_check(pipeline);
+    if (orchestrator_trigger_is_due(pipeline->reader->policy))
+        orchestrator_pipeline_check(pipeline, request_feed);
+    else
+        request_feed(pipeline);
 }
 
+/* Everything there is was taken: periods that end while nothing comes end by the clock. */
 static void look_on(void *owner)
 {
     struct pipeline *pipeline = owner;
+    struct reader *reader = pipeline->reader;
     pipeline->timer = 0;
-    if (tick(pipeline))
-        request_feed(pipeline);
+    if (orchestrator_trigger_tick(reader->policy, orchestrator_now_us(pipeline->context))) {
+        if (reader->samples_new > 0) {
+            (void)orchestrator_pipeline_fire(pipeline);
+            return;
+        }
+        orchestrator_trigger_fired(reader->policy);
+    }
+    go_on(pipeline);
 }
 
 static void next_dataset(struct pipeline *pipeline)
@@ -213,7 +215,5 @@ void orchestrator_pipeline_read_live(struct pipeline *pipeline)
         orchestrator_pipeline_reading_trouble(pipeline, err.status, &err);
         return;
     }
-    if (!orchestrator_trigger_is_due(pipeline->reader->policy) ||
-        orchestrator_pipeline_check(pipeline))
-        request_feed(pipeline);
+    go_on(pipeline);
 }

@@ -1,7 +1,6 @@
 /* MEASURING: the trigger policy wants to know more of samples before it decides. They are sealed as a set, a run goes
  * over them, and the policy is told what it found. The policy, its request and the cursor are in the pipeline's row
  * since the edge that led here, so whoever begins again asks for the same. */
-#include "core/base/log.h"
 #include "core/base/memory.h"
 #include "orchestrator/pipeline/decisions.h"
 #include "orchestrator/pipeline/probe.h"
@@ -14,25 +13,11 @@
 static void on_run(void *owner, const struct run_result *run, const struct weir_error *err)
 {
     struct pipeline *pipeline = owner;
-    struct weir_error problem;
     if (run == NULL) {
         orchestrator_pipeline_trouble(pipeline, err->status, err);
         return;
     }
-    int64_t number = run->number;
-    struct probe *probe = pipeline->reader->probe;
-    WEIR_AUTO_FREE char *path = weir_format("%s/%s", run->directory, run->outputs_file);
-    bool is_hollow = run->outputs_file[0] == '\0' || orchestrator_run_is_hollow(run);
-    enum weir_status status =
-        orchestrator_pipeline_probe_take(pipeline, probe, is_hollow ? NULL : path, &problem);
-    if (status != WEIR_OK) {
-        orchestrator_pipeline_trouble(pipeline, status, &problem);
-        return;
-    }
-    const struct trigger_measured measured = orchestrator_pipeline_probe_measured(probe);
-    if (orchestrator_pipeline_decide(pipeline, &measured, run) && /* nobody asks for them again */
-        orchestrator_run_remove_files(pipeline->context, number, &problem) != WEIR_OK)
-        weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
+    orchestrator_pipeline_decide(pipeline, run);
 }
 
 static enum weir_status start_run(struct pipeline *pipeline, const struct msg_selected *selected,

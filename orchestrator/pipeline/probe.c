@@ -7,6 +7,7 @@
 #include "core/base/memory.h"
 #include "core/base/number.h"
 #include "core/base/utf8.h"
+#include "core/loop/work.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -45,10 +46,9 @@ static char *name_of(const struct pipeline *pipeline, const struct probe *probe)
 }
 
 /* Removes the files whose names begin with `prefix`, but for the one called `but` (NULL: none is spared). */
-static enum weir_status remove_files(const struct context *context, const char *prefix,
-                                     const char *but, int64_t *ret_removed, struct weir_error *err)
+static enum weir_status remove_files(const char *folder, const char *prefix, const char *but,
+                                     int64_t *ret_removed, struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *folder = orchestrator_path(context, FOLDER, ".");
     DIR *directory = opendir(folder);
     if (directory == NULL) {
         return errno == ENOENT
@@ -61,7 +61,7 @@ static enum weir_status remove_files(const struct context *context, const char *
         if (entry->d_name[0] == '.' || strncmp(entry->d_name, prefix, strlen(prefix)) != 0 ||
             (but != NULL && strcmp(entry->d_name, but) == 0))
             continue;
-        WEIR_AUTO_FREE char *path = orchestrator_path(context, FOLDER, entry->d_name);
+        WEIR_AUTO_FREE char *path = weir_format("%s/%s", folder, entry->d_name);
         if (unlink(path) < 0 && errno != ENOENT)
             status = weir_fail(err, WEIR_IO, "%s: cannot be removed: %s", path, strerror(errno));
         (*ret_removed)++;
@@ -76,22 +76,21 @@ static enum weir_status remove_files(const struct context *context, const char *
 enum weir_status orchestrator_probes_purge(const struct context *context, int64_t *ret_removed,
                                            struct weir_error *err)
 {
-    return remove_files(context, "", NULL, ret_removed, err);
+    WEIR_AUTO_FREE char *folder = orchestrator_path(context, FOLDER, ".");
+    return remove_files(folder, "", NULL, ret_removed, err);
 }
 
 /* Kept outputs only spare work: trouble with them is no trouble of the check. */
-static void keep_reference(struct pipeline *pipeline, const struct probe *probe)
+static void keep_reference(const struct probe *probe)
 {
     struct weir_error err;
     int64_t removed = 0;
-    WEIR_AUTO_FREE char *folder = orchestrator_path(pipeline->context, FOLDER, ".");
-    WEIR_AUTO_FREE char *prefix = prefix_of(pipeline, probe->request.subject);
-    WEIR_AUTO_FREE char *name = name_of(pipeline, probe);
-    enum weir_status status = weir_make_directories(folder, 0700, &err);
+    WEIR_AUTO_FREE char *path = weir_format("%s/%s", probe->folder, probe->name);
+    enum weir_status status = weir_make_directories(probe->folder, 0700, &err);
     if (status == WEIR_OK)
-        status = weir_outputs_write(probe->kept_path, &probe->reference.outputs, &err);
+        status = weir_outputs_write(path, &probe->reference.outputs, &err);
     if (status == WEIR_OK)
-        status = remove_files(pipeline->context, prefix, name, &removed, &err);
+        status = remove_files(probe->folder, probe->prefix, probe->name, &removed, &err);
     if (status != WEIR_OK)
         weir_log(WEIR_LOG_WARN, "a reference window is not kept", "because=\"%s\"", err.text);
 }
@@ -130,10 +129,12 @@ enum weir_status orchestrator_pipeline_probe_new(struct pipeline *pipeline,
     probe->request = *request;
     if (weir_rows_count(rows) > 0)
         probe->model = weir_strdup(weir_rows_text(rows, 0, "id"));
-    WEIR_AUTO_FREE char *name = name_of(pipeline, probe);
-    probe->kept_path = orchestrator_path(pipeline->context, FOLDER, name);
-    probe->has_kept = request->reference.count > 0 &&
-                      weir_outputs_open(probe->kept_path, &probe->kept, &inner) == WEIR_OK;
+    probe->folder = orchestrator_path(pipeline->context, FOLDER, ".");
+    probe->prefix = prefix_of(pipeline, request->subject);
+    probe->name = name_of(pipeline, probe);
+    WEIR_AUTO_FREE char *path = weir_format("%s/%s", probe->folder, probe->name);
+    probe->has_kept =
+        request->reference.count > 0 && weir_outputs_open(path, &probe->kept, &inner) == WEIR_OK;
     unite(probe);
     *ret_probe = probe;
     return WEIR_OK;
@@ -159,7 +160,9 @@ void orchestrator_pipeline_probe_free(struct probe *probe)
     found_fini(&probe->current);
     free(probe->ids);
     free(probe->model);
-    free(probe->kept_path);
+    free(probe->folder);
+    free(probe->prefix);
+    free(probe->name);
     free(probe);
 }
 
@@ -216,8 +219,8 @@ static void pick(const struct weir_outputs *outputs, struct weir_u64s ids,
     orchestrator_metric_given_open(&ret_found->outputs, &ret_found->given);
 }
 
-enum weir_status orchestrator_pipeline_probe_take(struct pipeline *pipeline, struct probe *probe,
-                                                  const char *path, struct weir_error *err)
+enum weir_status orchestrator_pipeline_probe_take(struct probe *probe, const char *path,
+                                                  struct weir_work *work, struct weir_error *err)
 {
     struct weir_outputs outputs = {0};
     enum weir_status status = path == NULL ? WEIR_OK : weir_outputs_open(path, &outputs, err);
@@ -227,8 +230,8 @@ enum weir_status orchestrator_pipeline_probe_take(struct pipeline *pipeline, str
     pick(probe->has_kept ? &probe->kept : &outputs, probe->request.reference, &probe->reference);
     if (path != NULL)
         weir_outputs_close(&outputs);
-    if (!probe->has_kept && probe->reference.outputs.count > 0)
-        keep_reference(pipeline, probe);
+    if (!probe->has_kept && probe->reference.outputs.count > 0 && weir_work_goes_on(work, 0, 0))
+        keep_reference(probe);
     return WEIR_OK;
 }
 
@@ -246,9 +249,9 @@ static struct trigger_points points_of(const struct probe_found *found)
         .label_width = input->label_width};
 }
 
-struct trigger_measured orchestrator_pipeline_probe_measured(const struct probe *probe)
+void orchestrator_pipeline_probe_measured(const struct probe *probe,
+                                          struct trigger_measured *ret_measured)
 {
-    return (struct trigger_measured){.has_model = true,
-                                     .reference = points_of(&probe->reference),
-                                     .current = points_of(&probe->current)};
+    ret_measured->reference = points_of(&probe->reference);
+    ret_measured->current = points_of(&probe->current);
 }

@@ -17,8 +17,9 @@ struct probe_found {
 struct probe {
     struct trigger_request request; /* ids are the policy's */
     char *model;                    /* the newest; NULL: none */
-    char *kept_path;                /* of the reference window's file */
-    struct weir_outputs kept;       /* open if `has_kept` */
+    char *folder, *prefix,
+        *name; /* of the reference window's file; with the prefix, of all before it */
+    struct weir_outputs kept; /* open if `has_kept` */
     bool has_kept;
     uint64_t *ids; /* to be measured, ascending */
     size_t count;
@@ -32,13 +33,14 @@ enum weir_status orchestrator_pipeline_probe_new(struct pipeline *pipeline,
                                                  struct weir_error *err) WEIR_MUST_USE;
 void orchestrator_pipeline_probe_free(struct probe *probe); /* NULL is fine */
 /* Takes the windows' samples out of what the run has said (`path`; NULL: nothing, every sample is gone), and keeps
- * the reference's for the next check. */
-enum weir_status orchestrator_pipeline_probe_take(struct pipeline *pipeline, struct probe *probe,
-                                                  const char *path,
+ * the reference's for the next check, unless `work` is given up. On its thread. */
+enum weir_status orchestrator_pipeline_probe_take(struct probe *probe, const char *path,
+                                                  struct weir_work *work,
                                                   struct weir_error *err) WEIR_MUST_USE;
 
-/* The findings, as the policy takes them. */
-struct trigger_measured orchestrator_pipeline_probe_measured(const struct probe *probe);
+/* Fills in the findings, as the policy takes them. */
+void orchestrator_pipeline_probe_measured(const struct probe *probe,
+                                          struct trigger_measured *ret_measured);
 
 /* Removes what is kept of every pipeline; adds how many files to `*ret_removed`. */
 enum weir_status orchestrator_probes_purge(const struct context *context, int64_t *ret_removed,

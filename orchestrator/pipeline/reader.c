@@ -1,5 +1,6 @@
 /* The reading pipeline's memory, and firing. */
 #include "orchestrator/pipeline/reader.h"
+#include "orchestrator/pipeline/deciding.h"
 #include "orchestrator/pipeline/probe.h"
 
 #include "core/base/memory.h"
@@ -47,9 +48,13 @@ void orchestrator_pipeline_reader_free(struct reader *reader)
         free(reader->pages[i].times);
         free(reader->pages[i].labels);
     }
-    orchestrator_trigger_close(reader->policy);
+    if (reader->deciding != NULL) {
+        orchestrator_deciding_abandon(reader->deciding, reader->policy, reader->probe);
+    } else {
+        orchestrator_trigger_close(reader->policy);
+        orchestrator_pipeline_probe_free(reader->probe);
+    }
     json_decref(reader->decision);
-    orchestrator_pipeline_probe_free(reader->probe);
     free(reader);
 }
 

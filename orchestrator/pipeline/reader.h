@@ -18,6 +18,9 @@ struct reader_page {
     bool end;
 };
 
+typedef void pipeline_next_fn(struct pipeline *pipeline);
+
+struct deciding;
 struct probe;
 
 struct reader {
@@ -31,10 +34,12 @@ struct reader {
     int64_t arrived_us; /* live: the same of the first of samples_new; 0: there is none */
     /* live: erased where the feed was not kept, to be reported with the next rows */
     uint64_t missed;
-    json_t *decision;     /* of the check at hand; NULL: none */
-    struct probe *probe;  /* MEASURING: what is being measured for it */
-    uint64_t samples_new; /* since the newest trigger */
-    int64_t last_time;    /* newest sample taken */
+    json_t *decision;          /* of the check at hand; NULL: none */
+    struct probe *probe;       /* MEASURING: what is being measured for it */
+    struct deciding *deciding; /* has the policy and the probe; NULL: they are the loop's */
+    pipeline_next_fn *next;    /* READING: goes on after the check at hand */
+    uint64_t samples_new;      /* since the newest trigger */
+    int64_t last_time;         /* newest sample taken */
     uint64_t last_id;
 };
 

@@ -40,22 +40,6 @@ static enum weir_status effect_end(struct pipeline *pipeline, const void *what,
                   DB_I64(*end_time));
 }
 
-static void walk_on(void *owner)
-{
-    struct pipeline *pipeline = owner;
-    pipeline->timer = 0;
-    walk(pipeline);
-}
-
-/* A check commits, and a page may hold as many as samples: whoever else waits for the loop comes between. */
-static void check(struct pipeline *pipeline)
-{
-    if (!orchestrator_pipeline_check(pipeline))
-        return;
-    weir_loop_cancel(pipeline->context->loop, pipeline->timer);
-    pipeline->timer = weir_loop_timer(pipeline->context->loop, 0, 0, walk_on, pipeline);
-}
-
 static void walk(struct pipeline *pipeline)
 {
     struct reader *reader = pipeline->reader;
@@ -68,7 +52,7 @@ static void walk(struct pipeline *pipeline)
         if (passing == READER_FIRES)
             (void)orchestrator_pipeline_fire(pipeline);
         else
-            check(pipeline);
+            orchestrator_pipeline_check(pipeline, walk);
         return;
     }
     if (missing >= 0) {
@@ -103,7 +87,7 @@ void orchestrator_pipeline_read_replay(struct pipeline *pipeline)
         return;
     }
     if (orchestrator_trigger_is_due(pipeline->reader->policy))
-        check(pipeline);
+        orchestrator_pipeline_check(pipeline, walk);
     else
         walk(pipeline);
 }

@@ -2,6 +2,7 @@
 #include "orchestrator/triggers/mistakes.h"
 
 #include "core/base/number.h"
+#include "core/loop/work.h"
 
 #include "orchestrator/metrics/classes.h"
 #include "orchestrator/triggers/points.h"
@@ -42,7 +43,7 @@ static enum detector_verdict follow(struct detector *detector, const struct metr
                                     struct detector_seen *ret_seen)
 {
     enum detector_verdict worst = DETECTOR_STABLE;
-    for (size_t i = 0; i < window->count; i++) {
+    for (size_t i = 0; i < window->count && weir_work_goes_on(input->work, 0, 0); i++) {
         const uint64_t *found =
             bsearch(&window->at[i].id, ids, input->count, sizeof(*ids), weir_order_u64);
         if (found == NULL)

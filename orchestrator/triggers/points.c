@@ -8,7 +8,8 @@ struct metric_input orchestrator_trigger_points_input(const struct trigger_point
                                  .count = points->count,
                                  .width = points->width,
                                  .numbers = points->numbers,
-                                 .label_width = points->label_width};
+                                 .label_width = points->label_width,
+                                 .work = points->work};
 }
 
 bool orchestrator_trigger_points_accuracy(const struct trigger_points *points, double *ret_accuracy)

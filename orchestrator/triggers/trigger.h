@@ -19,6 +19,8 @@
 
 #include <jansson.h>
 
+struct weir_work;
+
 struct trigger_sample {
     uint64_t id;
     int64_t time_us; /* event time */
@@ -54,10 +56,12 @@ struct trigger_points {
     size_t count, width;
     const double *numbers; /* (count, label_width): as in struct metric_input */
     size_t label_width;
+    struct weir_work *work; /* as in struct metric_input */
 };
 
 struct trigger_measured {
-    bool has_model; /* false: there was none to ask, nothing is known */
+    struct weir_work *work; /* that it is judged in: once given up, nobody looks; NULL: none */
+    bool has_model;         /* false: there was none to ask, nothing is known */
     struct trigger_points reference, current;
     /* names of the classes of labels, by number, as far as the file declares them */
     struct weir_strs classes;

@@ -283,6 +283,7 @@ static bool compare(struct drift *drift, const struct trigger_measured *measured
                                          &drift->reference, &drift->current)
                                    : input_of(measured);
     input.seed = drift->options->seed;
+    input.work = measured->work;
     orchestrator_judge_measure(drift->judge, &input, &findings);
     if (orchestrator_trigger_checks_warm_up(&drift->checks))
         orchestrator_judge_learn(drift->judge, &findings);

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -36,6 +37,15 @@ static const char TWO[] = FILE_OF(
 static const char LABELS[] =
     FILE_OF("replay", "{policy: drift, on: labels, every: 1 month, reference: 20, current: 60d, "
                       "statistics: [{name: psi, criterion: {policy: threshold, value: 0.5}}]}");
+
+/* Two windows whose comparison takes as long as twice 10,000 divisions of 100 rows. */
+#define LSDD    "{name: lsdd, permutations: 10000}"
+#define FOREVER "statistics: [" LSDD ", " LSDD "], samples: 25, reference: 50, current: 50}"
+static const char LONG_MEASURED[] = FILE_OF("replay", "{policy: drift, on: embeddings, " FOREVER);
+static const char LONG_TOLD[] =
+    FILE_OF("replay", "{policy: drift, on: labels, labels: reals, " FOREVER);
+
+enum { TURN_NS_MAX = 300 * 1000 * 1000 }; /* of CPU */
 
 /* A run that is begun again may have another number. */
 static void cut_run(char *line)
@@ -143,6 +153,58 @@ static void dying_anywhere_decides_the_same(void **state)
     }
 }
 
+/* CPU of the loop's thread alone: other processes may do with the machine what they like. */
+struct longest_turn {
+    int64_t before_ns, longest_ns;
+};
+
+static int64_t cpu_ns(void)
+{
+    struct timespec now;
+    assert_int_equal(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now), 0);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+static void note_turn(void *owner)
+{
+    struct longest_turn *turn = owner;
+    int64_t now_ns = cpu_ns();
+    if (now_ns - turn->before_ns > turn->longest_ns)
+        turn->longest_ns = now_ns - turn->before_ns;
+    turn->before_ns = now_ns;
+}
+
+static void the_loop_turns_while_windows_are_compared(void **state)
+{
+    struct stage *stage = *state;
+    static const char *const FILES[] = {LONG_MEASURED, LONG_TOLD};
+    for (size_t file = 0; file < WEIR_COUNT(FILES); file++) {
+        struct longest_turn turn = {.before_ns = cpu_ns()};
+        stage_begin_again(stage);
+        uint64_t timer = weir_loop_timer(stage->loop, 0, 1, note_turn, &turn);
+        assert_int_equal(stage_run(stage, FILES[file]), PIPELINE_FINISHED);
+        weir_loop_cancel(stage->loop, timer);
+        assert_true(stage_reported(stage, "lsdd") > 0);
+        print_message("longest turn: %.3f s of CPU\n", (double)turn.longest_ns / 1e9);
+        assert_true(turn.longest_ns < TURN_NS_MAX);
+    }
+}
+
+/* Its windows are compared when it dies: the thread gives up, and the next one decides. */
+static void what_dies_while_windows_are_compared_decides_later(void **state)
+{
+    struct stage *stage = *state;
+    struct pipeline *pipeline = stage_submit(stage, LONG_TOLD);
+    while (weir_work_queue_is_idle(stage->orch->context.decisions))
+        weir_loop_step(stage->loop, TEST_STEP_MS);
+    stage_kill(stage);
+    stage_begin(stage);
+    pipeline = stage_submit(stage, LONG_TOLD);
+    while (orchestrator_pipeline_state(pipeline) != PIPELINE_FINISHED)
+        weir_loop_step(stage->loop, TEST_STEP_MS);
+    assert_true(stage_reported(stage, "lsdd") > 0);
+}
+
 static bool is_empty(const char *folder)
 {
     return rmdir(folder) == 0;
@@ -203,6 +265,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_erased_goes_from_all_windows, stage_setup,
                                         stage_teardown),
         cmocka_unit_test_setup_teardown(a_live_pipeline_checks_by_change_and_ticks_by_its_clock,
+                                        stage_setup, stage_teardown),
+        cmocka_unit_test_setup_teardown(the_loop_turns_while_windows_are_compared, stage_setup,
+                                        stage_teardown),
+        cmocka_unit_test_setup_teardown(what_dies_while_windows_are_compared_decides_later,
                                         stage_setup, stage_teardown),
     };
     return cmocka_run_group_tests_name("orchestrator_checks", tests, NULL, NULL);
