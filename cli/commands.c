@@ -12,6 +12,7 @@
 #include "cli/init.h"
 #include "cli/insist.h"
 #include "cli/keys.h"
+#include "cli/older.h"
 #include "cli/predict_rows.h"
 #include "cli/push.h"
 #include "cli/receipts.h"
@@ -496,7 +497,7 @@ static const struct cli_command COMMANDS[] = {
     {.words = "models list", .summary = "every model that was stored",
      .example = "weir models list",
      .options = PIPELINE_OPTIONS, .topic = "models", .arguments = cli_arguments_pipeline,
-     .render = cli_render_models},
+     .follow = cli_follow_models, .render = cli_render_models},
     {.words = "models show", .operands = "MODEL", .operands_min = 1, .operands_max = 1,
      .summary = "one model: where it lies, what it came from, how good it is",
      .example = "weir models show quickstart-3",

@@ -4,6 +4,7 @@
 #include "cli/answer.h"
 #include "cli/arguments.h"
 #include "cli/new_file.h"
+#include "cli/older.h"
 #include "cli/platform.h"
 #include "cli/report_page.h"
 #include "core/base/clock.h"
@@ -25,36 +26,13 @@ json_t *cli_arguments_report(const struct cli_call *call, struct weir_error *err
                                     : cli_arguments_pipeline(call, err);
 }
 
-/* ---- pages of triggers ---- */
-
-static enum weir_status request_older(struct cli_platform *platform, const char *pipeline,
-                                      int64_t before, json_t **ret_older, struct weir_error *err)
-{
-    json_t *arguments = json_pack("{ss,sI}", "pipeline", pipeline, "before", (json_int_t)before);
-    enum weir_status status = cli_platform_request(platform, "report", arguments, ret_older, err);
-    json_decref(arguments);
-    return status;
-}
-
-/* Puts older triggers, which are named once, before those of the report. */
+/* Puts older triggers before those of the report. */
 static enum weir_status add_older(struct cli_platform *platform, json_t *report,
                                   struct weir_error *err)
 {
-    int64_t before = cli_number(report, "before");
-    enum weir_status status = WEIR_OK;
-    while (status == WEIR_OK && before > 0) {
-        json_t *older = NULL;
-        status = request_older(platform, cli_text(report, "pipeline"), before, &older, err);
-        if (status == WEIR_OK) {
-            json_t *triggers = json_object_get(older, "triggers");
-            json_array_extend(triggers, json_object_get(report, "triggers"));
-            json_object_set(report, "triggers", triggers);
-            int64_t next = cli_number(older, "before");
-            before = next < before ? next : 0;
-        }
-        json_decref(older);
-    }
-    json_object_del(report, "before");
+    json_t *arguments = json_pack("{ss}", "pipeline", cli_text(report, "pipeline"));
+    enum weir_status status = cli_add_older(platform, "report", arguments, "triggers", report, err);
+    json_decref(arguments);
     return status;
 }
 
@@ -83,8 +61,10 @@ static enum weir_status add_pipeline(struct cli_platform *platform, json_t *repo
                                      struct weir_error *err)
 {
     json_t *models = NULL;
-    enum weir_status status =
-        request(platform, "models", "pipeline", cli_text(report, "pipeline"), &models, err);
+    json_t *arguments = json_pack("{ss}", "pipeline", cli_text(report, "pipeline"));
+    enum weir_status status = cli_platform_request(platform, "models", arguments, &models, err);
+    if (status == WEIR_OK)
+        status = cli_add_older(platform, "models", arguments, "models", models, err);
     if (status == WEIR_OK) {
         json_array_append_new(json_object_get(numbers, "pipelines"),
                               cli_report_pipeline(report, models));
@@ -92,6 +72,7 @@ static enum weir_status add_pipeline(struct cli_platform *platform, json_t *repo
                         json_object_get(report, "machine"));
     }
     json_decref(models);
+    json_decref(arguments);
     return status;
 }
 

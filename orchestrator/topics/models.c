@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { IDS_MAX = 100000, ANCESTORS_MAX = 100000 };
+enum { IDS_MAX = 100000, ANCESTORS_MAX = 100000, PAGE_MODELS = 500, PAGE_MEASURES = 20000 };
 
 /* Of the model, among the measures of all. */
 static json_t *evaluations_json(const struct weir_rows *rows, const char *model)
@@ -67,19 +67,48 @@ static void answer_models(struct topic_call *call, int64_t number, json_t *json)
             call, orchestrator_pipeline_config(pipeline)->datasets[0], json);
 }
 
-/* The models of `rows` from `first` on that the caller sees, with what all of them were measured as. */
-static enum weir_status models_json(const struct topic_call *call, struct weir_rows *rows,
-                                    size_t first, json_t *models, struct weir_error *err)
+/* ---- pages: a message is bounded, and meanwhile nobody else is heard ---- */
+
+/* The models of one answer: the first `count` of `rows`, which are newest first. */
+struct page {
+    struct weir_rows *rows;
+    size_t count;
+    bool has_older;
+};
+
+static enum weir_status find_page(const struct topic_call *call, int64_t pipeline,
+                                  struct page *page, struct weir_error *err)
+{
+    const char *before = orchestrator_topic_text(call, "before", "");
+    int64_t newest = orchestrator_topic_number(call, "newest", PAGE_MODELS + 1), measures = 0;
+    if (newest < 0 || newest > PAGE_MODELS)
+        newest = PAGE_MODELS + 1; /* one more tells that there are older ones */
+    enum weir_status status = DB_RUN(call->context->db, Q_model_page, &page->rows, err,
+                                     DB_I64(pipeline), DB_TEXT(before), DB_I64(newest));
+    size_t found = status == WEIR_OK ? weir_rows_count(page->rows) : 0;
+    while (page->count < found && page->count < PAGE_MODELS) {
+        measures += weir_rows_i64(page->rows, page->count, "measures");
+        if (page->count > 0 && measures > PAGE_MEASURES)
+            break;
+        page->count++;
+    }
+    page->has_older = page->count < found;
+    return status;
+}
+
+/* Those of the page that the caller sees, oldest first, with what all of them were measured as. */
+static enum weir_status models_json(const struct topic_call *call, const struct page *page,
+                                    json_t *models, struct weir_error *err)
 {
     struct stored_model model;
     WEIR_AUTO_BUF ids = {0};
     WEIR_AUTO(weir_rows) measures = NULL;
-    for (size_t i = first; i < weir_rows_count(rows); i++)
-        weir_buf_printf(&ids, "%s%s", i == first ? "" : "\n", weir_rows_text(rows, i, "id"));
+    for (size_t i = 0; i < page->count; i++)
+        weir_buf_printf(&ids, "%s%s", i == 0 ? "" : "\n", weir_rows_text(page->rows, i, "id"));
     enum weir_status status = DB_RUN(call->context->db, Q_evaluation_of_models, &measures, err,
                                      DB_TEXT(weir_buf_text(&ids)));
-    for (size_t i = first; status == WEIR_OK && i < weir_rows_count(rows); i++) {
-        orchestrator_model_row(rows, i, &model);
+    for (size_t i = page->count; status == WEIR_OK && i-- > 0;) {
+        orchestrator_model_row(page->rows, i, &model);
         if (orchestrator_topic_sees_number(call, model.pipeline))
             json_array_append_new(models, model_json(call->all, &model, measures));
     }
@@ -89,6 +118,7 @@ static enum weir_status models_json(const struct topic_call *call, struct weir_r
 void orchestrator_topic_models(struct topic_call *call)
 {
     struct weir_error err;
+    struct page page = {0};
     int64_t pipeline = 0;
     if (orchestrator_topic_text(call, "pipeline", NULL) != NULL) {
         const struct pipeline *named = orchestrator_topic_pipeline(call);
@@ -96,19 +126,21 @@ void orchestrator_topic_models(struct topic_call *call)
             return;
         pipeline = orchestrator_pipeline_id(named);
     }
-    WEIR_AUTO(weir_rows) rows = NULL;
     json_t *models = json_array();
-    enum weir_status status = orchestrator_model_all(call->context, pipeline, &rows, &err);
-    size_t newest = (size_t)orchestrator_topic_number(call, "newest", INT64_MAX);
-    size_t count = status == WEIR_OK ? weir_rows_count(rows) : 0;
+    enum weir_status status = find_page(call, pipeline, &page, &err);
     if (status == WEIR_OK)
-        status = models_json(call, rows, count > newest ? count - newest : 0, models, &err);
-    if (status != WEIR_OK) {
-        json_decref(models);
+        status = models_json(call, &page, models, &err);
+    json_t *answer = JSON_FIELDS(JSON_NEW("models", models));
+    if (status == WEIR_OK && page.has_older)
+        json_object_set_new(answer, "before",
+                            json_string(weir_rows_text(page.rows, page.count - 1, "id")));
+    if (status == WEIR_OK) {
+        answer_models(call, pipeline, answer);
+    } else {
+        json_decref(answer);
         orchestrator_topic_refuse(call, &err);
-        return;
     }
-    answer_models(call, pipeline, JSON_FIELDS(JSON_NEW("models", models)));
+    weir_rows_free(page.rows);
 }
 
 void orchestrator_topic_model(struct topic_call *call)
