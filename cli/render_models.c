@@ -73,6 +73,11 @@ void cli_render_evaluate(const json_t *answer, struct cli_page *page)
     if (json_array_size(evaluations) == 0)
         cli_line(page, "nothing to measure: no model, or no samples in the intervals asked for");
     cli_show_table(page, evaluations, EVALUATIONS, WEIR_COUNT(EVALUATIONS));
+    if (cli_number(answer, "left_out") > 0)
+        cli_line(
+            page,
+            "%lld more are not shown: --model or --evaluation chooses, and weir report has all",
+            (long long)cli_number(answer, "left_out"));
 }
 
 void cli_render_model(const json_t *answer, struct cli_page *page)

@@ -1,5 +1,6 @@
 /* evaluate: what the evaluations of a pipeline's file plan, or its metrics on an interval that is asked for, measured
  * now. What is measured already is only read. */
+#include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/judging/evaluator.h"
@@ -8,6 +9,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { ROWS_SHOWN_MAX = 30000, STEP_MS = 10 };
 
 static void forget(struct topic_call *call)
 {
@@ -34,45 +37,63 @@ static json_t *row_json(const struct weir_rows *rows, size_t row, const json_t *
     return one;
 }
 
-/* An interval without samples has no rows. */
-static enum weir_status add_rows(const struct topic_call *call, const json_t *task, json_t *list,
+/* An interval without samples has no rows. Of more than a message holds only the number is told: all are kept. */
+static enum weir_status add_rows(const struct topic_call *call, const json_t *task,
                                  struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
+    json_t *list = json_object_get(call->collected, "evaluations");
+    json_int_t left_out = json_integer_value(json_object_get(call->collected, "left_out"));
     enum weir_status status = DB_RUN(call->context->db, Q_evaluation_at, &rows, err,
                                      DB_I64(orchestrator_pipeline_id(call->pipeline)),
                                      DB_TEXT(json_string_value(json_array_get(task, 0))),
                                      DB_TEXT(json_string_value(json_array_get(task, 1))),
                                      DB_I64(json_integer_value(json_array_get(task, 2))),
                                      DB_I64(json_integer_value(json_array_get(task, 3))));
-    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
-        json_array_append_new(list, row_json(rows, i, task));
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
+        if (json_array_size(list) < ROWS_SHOWN_MAX)
+            json_array_append_new(list, row_json(rows, i, task));
+        else
+            left_out++;
+    }
+    if (left_out > 0)
+        json_object_set_new(call->collected, "left_out", json_integer(left_out));
     return status;
+}
+
+/* A few tasks at a time: each takes a statement, and meanwhile nobody else is heard. */
+static void gather(void *owner)
+{
+    struct topic_call *call = owner;
+    struct weir_error err;
+    const json_t *tasks = json_object_get(call->collected, "planned");
+    const size_t count = json_array_size(tasks);
+    int64_t until_ms = weir_now_ms() + STEP_MS;
+    call->timer = 0;
+    for (; (size_t)call->number < count && weir_now_ms() < until_ms; call->number++) {
+        if (add_rows(call, json_array_get(tasks, (size_t)call->number), &err) != WEIR_OK) {
+            orchestrator_topic_refuse(call, &err);
+            return;
+        }
+    }
+    if ((size_t)call->number < count) {
+        call->timer = weir_loop_timer(call->context->loop, 0, 0, gather, call);
+        return;
+    }
+    json_t *answer = json_incref(call->collected);
+    json_object_del(answer, "planned");
+    orchestrator_topic_answer_naming_classes(
+        call, orchestrator_pipeline_config(call->pipeline)->datasets[0], answer);
 }
 
 static void on_done(void *owner, const struct weir_error *err)
 {
     struct topic_call *call = owner;
-    struct weir_error problem;
     call->forget = NULL;
-    if (err != NULL) {
+    if (err != NULL)
         orchestrator_topic_refuse(call, err);
-        return;
-    }
-    json_t *list = json_array();
-    enum weir_status status = WEIR_OK;
-    for (size_t i = 0; i < json_array_size(call->collected) && status == WEIR_OK; i++)
-        status = add_rows(call, json_array_get(call->collected, i), list, &problem);
-    if (status != WEIR_OK) {
-        json_decref(list);
-        orchestrator_topic_refuse(call, &problem);
-        return;
-    }
-    orchestrator_topic_answer_naming_classes(
-        call, orchestrator_pipeline_config(call->pipeline)->datasets[0],
-        JSON_FIELDS(JSON_TEXT("pipeline", orchestrator_pipeline_config(call->pipeline)->name),
-                    JSON_NUMBER("tasks", json_array_size(call->collected)),
-                    JSON_NEW("evaluations", list)));
+    else
+        gather(call);
 }
 
 static enum weir_status check_names(const struct topic_call *call, struct weir_error *err)
@@ -154,7 +175,10 @@ void orchestrator_topic_evaluate(struct topic_call *call)
         orchestrator_topic_refuse(call, &err);
         return;
     }
-    call->collected = tasks_json(orchestrator_pipeline_config(call->pipeline), &tasks);
+    const struct orchestrator_config *config = orchestrator_pipeline_config(call->pipeline);
+    call->collected = JSON_FIELDS(
+        JSON_TEXT("pipeline", config->name), JSON_NUMBER("tasks", tasks.count),
+        JSON_NEW("evaluations", json_array()), JSON_NEW("planned", tasks_json(config, &tasks)));
     call->forget = forget;
     orchestrator_evaluator_start(call->all->evaluators,
                                  orchestrator_pipeline_outline(call->pipeline), &tasks, on_done,

@@ -1,4 +1,5 @@
-/* status: how the platform and its pipelines stand. */
+/* status: how the platform and its pipelines stand. Pipelines are asked about a few at a time: each takes several
+ * statements, and meanwhile nobody else is heard. */
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "orchestrator/context/events.h"
@@ -12,7 +13,12 @@
 
 #include <string.h>
 
-enum { ERASURES_LISTED_MAX = 1000 };
+enum {
+    ERASURES_LISTED_MAX = 1000,
+    FIRED_SHOWN = 100,      /* newest triggers of a pipeline; of many pipelines fewer, so that */
+    FIRED_SHOWN_MAX = 2000, /* all of them fit into a message */
+    STEP_MS = 10,
+};
 
 static json_t *progress_json(const struct topics *topics, int64_t pipeline)
 {
@@ -43,14 +49,13 @@ static enum weir_status add_check(struct topics *topics, int64_t pipeline, json_
     return status;
 }
 
-/* Why each of the newest triggers fired. */
-static enum weir_status add_fired(struct topics *topics, int64_t pipeline, json_t *json,
-                                  struct weir_error *err)
+/* Why each of the newest triggers fired; `most` of them. */
+static enum weir_status add_fired(struct topics *topics, int64_t pipeline, int64_t most,
+                                  json_t *json, struct weir_error *err)
 {
-    enum { FIRED_SHOWN = 100 };
     WEIR_AUTO(weir_rows) rows = NULL;
-    enum weir_status status = DB_RUN(topics->context->db, Q_triggers_newest, &rows, err,
-                                     DB_I64(pipeline), DB_I64(FIRED_SHOWN));
+    enum weir_status status =
+        DB_RUN(topics->context->db, Q_triggers_newest, &rows, err, DB_I64(pipeline), DB_I64(most));
     json_t *fired = json_array();
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         bool checked = !weir_rows_is_null(rows, i, "json");
@@ -113,9 +118,11 @@ static enum weir_status add_timeline(struct topics *topics, int64_t pipeline, js
     return WEIR_OK;
 }
 
-static enum weir_status pipeline_json(struct topics *topics, const struct pipeline *pipeline,
-                                      json_t **ret_json, struct weir_error *err)
+static enum weir_status pipeline_json(const struct topic_call *call, json_t **ret_json,
+                                      struct weir_error *err)
 {
+    struct topics *topics = call->all;
+    const struct pipeline *pipeline = call->pipeline;
     const struct orchestrator_config *config = orchestrator_pipeline_config(pipeline);
     int64_t id = orchestrator_pipeline_id(pipeline);
     WEIR_AUTO(weir_rows) counts = NULL;
@@ -144,7 +151,7 @@ static enum weir_status pipeline_json(struct topics *topics, const struct pipeli
         JSON_NEW("cost", orchestrator_json_of(weir_buf_text(&text))));
     status = add_check(topics, id, *ret_json, err);
     if (status == WEIR_OK)
-        status = add_fired(topics, id, *ret_json, err);
+        status = add_fired(topics, id, call->number, *ret_json, err);
     if (status == WEIR_OK)
         status = add_budgets(pipeline, *ret_json, err);
     if (status == WEIR_OK)
@@ -204,25 +211,14 @@ static char *listen_text(const char *address)
     return address != NULL ? weir_strndup(address, strcspn(address, "#")) : NULL;
 }
 
-void orchestrator_topic_status(struct topic_call *call)
+static void answer(struct topic_call *call)
 {
     struct topics *topics = call->all;
     struct weir_error err;
     int64_t open = 0;
-    json_t *pipelines = json_array(), *erasures = json_array();
+    json_t *erasures = json_array();
     bool is_tenant = call->sender.tenant[0] != '\0'; /* erasures are the whole platform's */
-    enum weir_status status = is_tenant ? WEIR_OK : erasures_json(topics, erasures, &open, &err);
-    for (const struct pipeline *p = topics->pipelines->first; p != NULL && status == WEIR_OK;
-         p = orchestrator_pipeline_next(p)) {
-        json_t *one = NULL;
-        if (orchestrator_pipeline_state(p) == PIPELINE_REMOVED || !orchestrator_topic_sees(call, p))
-            continue;
-        status = pipeline_json(topics, p, &one, &err);
-        if (one != NULL)
-            json_array_append_new(pipelines, one);
-    }
-    if (status != WEIR_OK) {
-        json_decref(pipelines);
+    if (!is_tenant && erasures_json(topics, erasures, &open, &err) != WEIR_OK) {
         json_decref(erasures);
         orchestrator_topic_refuse(call, &err);
         return;
@@ -235,6 +231,50 @@ void orchestrator_topic_status(struct topic_call *call)
             JSON_FLAG("held", topics->pipelines->are_held),
             JSON_NUMBER("up_ms", weir_now_ms() - topics->started_ms),
             JSON_TEXT_OR_NULL("metrics", topics->metrics), JSON_TEXT_OR_NULL("page", topics->page),
-            JSON_NEW("trainers", trainers_json(call)), JSON_NEW("pipelines", pipelines),
+            JSON_NEW("trainers", trainers_json(call)),
+            JSON_NEW("pipelines", json_incref(call->collected)),
             JSON_NEW("erasures_open", erasures), JSON_NUMBER("erasures_open_count", open)));
+}
+
+static bool is_shown(const struct topic_call *call, const struct pipeline *pipeline)
+{
+    return orchestrator_pipeline_state(pipeline) != PIPELINE_REMOVED &&
+           orchestrator_topic_sees(call, pipeline);
+}
+
+/* Pipelines stay in memory, and new ones stand before the first. */
+static void step(void *owner)
+{
+    struct topic_call *call = owner;
+    struct weir_error err;
+    int64_t until_ms = weir_now_ms() + STEP_MS;
+    call->timer = 0;
+    for (; call->pipeline != NULL; call->pipeline = orchestrator_pipeline_next(call->pipeline)) {
+        json_t *one = NULL;
+        if (!is_shown(call, call->pipeline))
+            continue;
+        if (weir_now_ms() >= until_ms) {
+            call->timer = weir_loop_timer(call->context->loop, 0, 0, step, call);
+            return;
+        }
+        enum weir_status status = pipeline_json(call, &one, &err);
+        json_array_append_new(call->collected, one == NULL ? json_null() : one);
+        if (status != WEIR_OK) {
+            orchestrator_topic_refuse(call, &err);
+            return;
+        }
+    }
+    answer(call);
+}
+
+void orchestrator_topic_status(struct topic_call *call)
+{
+    int64_t count = 0;
+    for (const struct pipeline *p = call->all->pipelines->first; p != NULL;
+         p = orchestrator_pipeline_next(p))
+        count += is_shown(call, p);
+    call->number = count * FIRED_SHOWN > FIRED_SHOWN_MAX ? FIRED_SHOWN_MAX / count : FIRED_SHOWN;
+    call->collected = json_array();
+    call->pipeline = call->all->pipelines->first;
+    step(call);
 }
