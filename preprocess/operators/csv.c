@@ -111,6 +111,15 @@ static void print_unknown(const struct csv_reader *reader, const struct cfg_text
     weir_buf_printf(out, "field%s %s", count > 1 ? "s" : "", names);
 }
 
+/* Columns of a file without a header, which nobody has named. */
+static bool has_names(const struct csv_reader *reader)
+{
+    for (size_t i = 0; i < reader->name_count; i++)
+        if (reader->names[i][0] != '\0')
+            return true;
+    return reader->name_count == 0;
+}
+
 static enum weir_status fail_unknown(const struct csv_reader *reader,
                                      const struct cfg_texts *wanted,
                                      const struct operator_records *records, struct weir_error *err)
@@ -119,6 +128,12 @@ static enum weir_status fail_unknown(const struct csv_reader *reader,
     WEIR_AUTO_BUF unknown = {0};
     print_names(reader->names, reader->name_count, &names);
     print_unknown(reader, wanted, &unknown);
+    if (!has_names(reader))
+        return weir_fail(
+            err, WEIR_INVALID,
+            "found %s, expected numbers from 0 to %zu: with header: false columns have "
+            "the names that source.columns gives them",
+            weir_buf_text(&unknown), reader->name_count - 1);
     if (reader->name_count > 0)
         return weir_fail(err, WEIR_INVALID, "found %s, expected one of %s, or a number from 0",
                          weir_buf_text(&unknown), weir_buf_text(&names));

@@ -65,7 +65,11 @@ static void explain(const char *path, struct weir_buf *out)
 {
     char here[PATH_MAX];
 
-    if (path[0] != '/' && getcwd(here, sizeof(here)) != NULL)
+    if (strpbrk(path, "*?[") != NULL)
+        weir_buf_append_text(out, ": a path is no pattern, source.include is one");
+    else if (path[0] == '~' || path[0] == '$')
+        weir_buf_append_text(out, ": no shell reads this, write the path out in full");
+    else if (path[0] != '/' && getcwd(here, sizeof(here)) != NULL)
         weir_buf_printf(out, ", looked for in %s", here);
     append_meant(path, out);
 }

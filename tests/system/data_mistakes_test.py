@@ -584,6 +584,12 @@ def test_what_never_comes_about_is_remarked(folder):
         assert answer["valid"] and [line.split(": ", 1)[1] for line in answer["lines"]] == [expected] * (expected is not None), answer
 
 
+def test_columns_without_names_are_not_told_by_them(folder):
+    answer = check(folder, "table", [('"*.csv",', '"*.csv", header: false,')], [])
+    told = [line for line in answer["lines"] if "csv_fields" in line and "from 0 to 5: with header: false" in line]
+    assert len(told) == 1 and not any(", , " in line for line in answer["lines"]), answer["lines"]
+
+
 def test_nothing_is_written(folder):
     before = {*folder.rglob("*"), folder / "p.yaml"}
     check(folder, "pictures", [], [])

@@ -71,6 +71,8 @@ EACH = [  # (of the good file, what stands there instead), …, and what the one
     ([("  batch:", "  on_error: {skip: 1}\n  batch:")], r"preprocess\.on_error: found 1, which may be a number of samples .*, expected a share, such as 1% or 0\.01"),
     ([("  batch:", "  on_error: {retry: 20}\n  batch:")], r"preprocess\.on_error: found 20, which may be a number of samples .*; `retry` alone has no limit"),
     ([("batch: {samples: 32}", "batch: {samples: 101, last: drop}")], r"preprocess\.batch\.last: found drop, which leaves nothing of the 100 samples of a trigger"),
+    ([("path: FOLDER", "path: FOLDER/*.csv")], r"datasets\[0\]\.source\.path: there is no folder '/.*/data/\*\.csv' here: a path is no pattern, source\.include is one"),
+    ([("path: FOLDER", "path: ~/visits")], r"datasets\[0\]\.source\.path: there is no folder '~/visits' here: no shell reads this, write the path out in full"),
     ([("samples: 100", "samples: many")], r"trigger\.samples: expected an integer >= 1, found 'many'"),
 ]
 GOOD_ONES = [  # that a rule must not refuse
