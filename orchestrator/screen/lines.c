@@ -241,6 +241,8 @@ static void pipeline_finished(const json_t *event, struct weir_buf *out)
         out, "pipeline %s finished: %lld triggers, active model %s, %.1f s of CPU, %.1f MB read",
         text_of(event, "pipeline"), number_of(event, "triggers"), model[0] == '\0' ? "none" : model,
         real_of(cost, "cpu_seconds"), real_of(cost, "bytes_read") / 1e6);
+    if (number_of(event, "triggers") == 0)
+        weir_buf_append_text(out, ": its trigger policy never fired, nothing was trained");
 }
 
 static void pipeline_paused(const json_t *event, struct weir_buf *out)

@@ -53,6 +53,19 @@ static void an_operator_that_another_does_as_well_has_no_figures_of_its_own(void
         "    to_chw                   in one with that above");
 }
 
+static void a_pipeline_that_has_trained_nothing_says_so(void **state)
+{
+    (void)state;
+    assert_line("{\"event\": \"pipeline_finished\", \"pipeline\": \"mails\", \"triggers\": 0, "
+                "\"active_model\": \"\", \"cost\": {\"cpu_seconds\": 0, \"bytes_read\": 0}}",
+                "pipeline mails finished: 0 triggers, active model none, 0.0 s of CPU, 0.0 MB "
+                "read: its trigger policy never fired, nothing was trained");
+    assert_line("{\"event\": \"pipeline_finished\", \"pipeline\": \"mails\", \"triggers\": 1, "
+                "\"active_model\": \"mails-1\", \"cost\": {\"cpu_seconds\": 0, \"bytes_read\": 0}}",
+                "pipeline mails finished: 1 triggers, active model mails-1, 0.0 s of CPU, 0.0 MB "
+                "read");
+}
+
 static void an_event_that_people_need_not_see_has_no_line(void **state)
 {
     (void)state;
@@ -65,6 +78,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_spent_budget_says_what_it_was_and_what_follows),
         cmocka_unit_test(an_operator_that_another_does_as_well_has_no_figures_of_its_own),
+        cmocka_unit_test(a_pipeline_that_has_trained_nothing_says_so),
         cmocka_unit_test(an_event_that_people_need_not_see_has_no_line),
     };
     return cmocka_run_group_tests_name("lines", tests, NULL, NULL);
