@@ -223,8 +223,22 @@ static void check_is_varied(const struct weir_yaml_node *labels, const struct we
             text_of(labels, "dataset"), weir_yaml_text(weir_yaml_at(only, 2)));
 }
 
-static void check_labels(const struct training *training, const struct weir_yaml_node *labels,
-                         const struct weir_yaml_node *place, struct cfg_complaints *complaints)
+/* Classes that the file lists: how many it takes is said without data. */
+static bool are_listed(const struct weir_yaml_node *root, const char *dataset)
+{
+    const struct weir_yaml_node *datasets = cfg_datasets(root);
+
+    for (size_t i = 0; i < weir_yaml_length(datasets); i++) {
+        const struct weir_yaml_node *one = weir_yaml_at(datasets, i);
+        if (weir_str_equal(weir_yaml_text(weir_yaml_get(one, "name")), dataset))
+            return weir_yaml_length(weir_yaml_get(weir_yaml_get(one, "label"), "classes")) > 1;
+    }
+    return false;
+}
+
+static void check_labels(const struct training *training, const struct weir_yaml_node *root,
+                         const struct weir_yaml_node *labels, const struct weir_yaml_node *place,
+                         struct cfg_complaints *complaints)
 {
     struct weir_error err;
     uint32_t width = 0;
@@ -243,7 +257,7 @@ static void check_labels(const struct training *training, const struct weir_yaml
                                      &err) == WEIR_OK) {
         check_seen_labels(training, labels, width, place, complaints);
         check_is_varied(labels, place, complaints);
-    } else {
+    } else if (!are_listed(root, text_of(labels, "dataset"))) {
         cfg_note_at(complaints, are_all_seen(labels) || classes > 2 ? WEIR_INVALID : WEIR_OK, place,
                     "training.loss: %s (labels of dataset '%s')", err.text,
                     text_of(labels, "dataset"));
@@ -261,7 +275,8 @@ static void check_all_labels(const struct weir_yaml_node *root, const struct wei
     if (trainer_training_read(root, &training, &err) != WEIR_OK || training.model == NULL)
         return;
     for (size_t i = 0; i < weir_yaml_length(labels); i++)
-        check_labels(&training, weir_yaml_at(labels, i), loss != NULL ? loss : section, complaints);
+        check_labels(&training, root, weir_yaml_at(labels, i), loss != NULL ? loss : section,
+                     complaints);
 }
 
 /* JSON is YAML. */

@@ -287,6 +287,7 @@ EACH = [  # kind, changes of the pipeline file, changes of the data, what the on
     ("table", [("samples: 32", "samples: 32, sample_bytes_max: 30")], [],
      r"preprocess\.batch\.sample_bytes_max: \d+ of 200: DATA/a\.csv:\d+: a record of 31 bytes, expected at most 30"),
     # loss, model, metrics
+    ("table", [("[good, bad]", "[good, bad, ugly]")], [], r"training\.loss: found logistic, which is of two classes, expected softmax, because dataset 'd' has 3.*"),
     ("table", [("{field: label, classes: [good, bad]}", "{field: x}")], [],
      LABEL + r"200 of 200: DATA/a\.csv:2: label: found a value, expected an integer; type: float takes numbers with a fraction"),
     ("table", [("{field: label, classes: [good, bad]}", "{field: kind, at_least: 3}")], [], LABEL + r"200 of 200: DATA/a\.csv:2: label: found a value, expected a number.*"),
