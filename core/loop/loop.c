@@ -17,6 +17,7 @@
 
 enum {
     STEP_FOREVER_MS = 60 * 60 * 1000,
+    TURNS_NS_BITS = 36,  /* 69 s of turns are looked at together */
     VIRTUAL_WAIT_MS = 1, /* how long a loop on a test's clock lets sockets catch up */
 };
 
@@ -45,6 +46,13 @@ struct timer {
     void *owner;
 };
 
+/* The longest of those that ended in this minute or so, and in the one before. */
+struct turns {
+    int64_t began_ns; /* the one at hand; 0: none yet */
+    int64_t minute;
+    int64_t longest_ns, before_ns;
+};
+
 struct weir_loop {
     void *zmq;
     struct sources sources;
@@ -57,6 +65,7 @@ struct weir_loop {
     void *clock_owner;
     int64_t now_ms;
     int64_t before_ms; /* `now_ms` of the round before */
+    struct turns turns;
     bool stopping;
 };
 
@@ -346,6 +355,42 @@ static void run_timers(struct weir_loop *loop)
     }
 }
 
+/* ---- turns ---- */
+
+static void pass_minutes(struct turns *turns, int64_t now_ns)
+{
+    int64_t minute = now_ns >> TURNS_NS_BITS;
+    if (minute == turns->minute)
+        return;
+    turns->before_ns = minute == turns->minute + 1 ? turns->longest_ns : 0;
+    turns->longest_ns = 0;
+    turns->minute = minute;
+}
+
+static void end_turn(struct turns *turns)
+{
+    int64_t now_ns = weir_now_ns(), took_ns = now_ns - turns->began_ns;
+    pass_minutes(turns, now_ns);
+    if (turns->began_ns != 0 && took_ns > turns->longest_ns)
+        turns->longest_ns = took_ns;
+}
+
+/* Polls; who is called before the next time has this turn. */
+static int poll_items(struct turns *turns, zmq_pollitem_t *items, size_t count, int64_t wait_ms)
+{
+    end_turn(turns);
+    int rc = zmq_poll(items, (int)count, (long)wait_ms);
+    turns->began_ns = weir_now_ns();
+    return rc;
+}
+
+int64_t weir_loop_longest_turn_ns(const struct weir_loop *loop)
+{
+    struct turns turns = loop->turns;
+    pass_minutes(&turns, weir_now_ns());
+    return turns.longest_ns > turns.before_ns ? turns.longest_ns : turns.before_ns;
+}
+
 /* ---- rounds ---- */
 
 static int64_t until_next_timer(const struct weir_loop *loop, int64_t wait_ms)
@@ -374,7 +419,7 @@ void weir_loop_step(struct weir_loop *loop, int64_t wait_ms)
     struct sources *sources = &loop->sources;
     weir_require(!sources->is_walked);
     size_t polled = sources->count;
-    int ready = zmq_poll(sources->items, (int)polled, (long)until_next_timer(loop, wait_ms));
+    int ready = poll_items(&loop->turns, sources->items, polled, until_next_timer(loop, wait_ms));
     if (ready < 0 && errno == ETERM) {
         loop->stopping = true;
         return;
@@ -392,12 +437,13 @@ void weir_loop_step(struct weir_loop *loop, int64_t wait_ms)
 }
 
 /* Polls the awaited descriptor after the sources, in room that is theirs. Returns true when it is ready. */
-static bool poll_meanwhile(struct sources *sources, int fd, short poll_events, int64_t wait_ms)
+static bool poll_meanwhile(struct turns *turns, struct sources *sources, int fd, short poll_events,
+                           int64_t wait_ms)
 {
     make_room_for_source(sources);
     zmq_pollitem_t *awaited = &sources->items[sources->count];
     *awaited = item_of(fd, poll_events);
-    int rc = zmq_poll(sources->items, (int)sources->count + 1, (long)wait_ms);
+    int rc = poll_items(turns, sources->items, sources->count + 1, wait_ms);
     weir_require(rc >= 0 || errno == EINTR);
     for (size_t i = 0; rc < 0 && i <= sources->count; i++)
         sources->items[i].revents = 0;
@@ -405,11 +451,11 @@ static bool poll_meanwhile(struct sources *sources, int fd, short poll_events, i
 }
 
 /* A loop that is to stop no longer calls anybody. */
-static bool poll_alone(int fd, short poll_events, int64_t wait_ms)
+static bool poll_alone(struct turns *turns, int fd, short poll_events, int64_t wait_ms)
 {
     zmq_pollitem_t item;
     struct sources none = {.items = &item, .capacity = 1};
-    return poll_meanwhile(&none, fd, poll_events, wait_ms);
+    return poll_meanwhile(turns, &none, fd, poll_events, wait_ms);
 }
 
 static bool step_meanwhile(struct weir_loop *loop, int fd, short poll_events, int64_t wait_ms)
@@ -417,8 +463,8 @@ static bool step_meanwhile(struct weir_loop *loop, int fd, short poll_events, in
     struct sources *sources = &loop->meanwhile;
     size_t polled = sources->count;
     if (loop->stopping)
-        return poll_alone(fd, poll_events, wait_ms);
-    bool is_ready = poll_meanwhile(sources, fd, poll_events, wait_ms);
+        return poll_alone(&loop->turns, fd, poll_events, wait_ms);
+    bool is_ready = poll_meanwhile(&loop->turns, sources, fd, poll_events, wait_ms);
     sources->is_walked = true;
     run_ready(loop, sources, polled);
     sources->is_walked = false;

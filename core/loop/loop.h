@@ -60,6 +60,10 @@ int64_t weir_loop_before_ms(const struct weir_loop *loop);
 /* Reads the loop's clock again: for code that waits outside the loop, or measures inside a round. */
 int64_t weir_loop_clock_ms(const struct weir_loop *loop);
 
+/* The longest time, of the last one to two minutes by the machine's clock, in which nobody was answered: between two
+ * polls, in a round or in a wait. Sleeping does not count. */
+int64_t weir_loop_longest_turn_ns(const struct weir_loop *loop);
+
 /* For tests: time comes from `fn` instead of the machine, and the loop never sleeps for longer than
  * a moment, whatever its timers say. NULL goes back to the machine's clock. */
 typedef int64_t weir_loop_clock_fn(void *owner);

@@ -468,6 +468,35 @@ static int count_io_threads(void)
     return count;
 }
 
+enum { BUSY_NS = 3000000 };
+
+static void be_busy(void)
+{
+    int64_t until_ns = weir_now_ns() + BUSY_NS;
+    while (weir_now_ns() < until_ns)
+        ;
+}
+
+static void be_busy_in_a_round(void *owner)
+{
+    struct fixture *fixture = owner;
+    be_busy();
+    weir_loop_soon(fixture->loop, on_a, fixture);
+}
+
+static void the_longest_turn_is_known_when_it_is_over(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_int_equal(weir_loop_longest_turn_ns(fixture->loop), 0);
+    weir_loop_soon(fixture->loop, be_busy_in_a_round, fixture);
+    weir_loop_step(fixture->loop, 0);
+    weir_loop_step(fixture->loop, 0);
+    assert_true(weir_loop_longest_turn_ns(fixture->loop) >= BUSY_NS);
+    int64_t longest_ns = weir_loop_longest_turn_ns(fixture->loop);
+    weir_loop_step(fixture->loop, 0);
+    assert_true(weir_loop_longest_turn_ns(fixture->loop) >= longest_ns);
+}
+
 static void as_many_threads_read_as_were_asked_for(void **state)
 {
     struct fixture *fixture = *state;
@@ -502,6 +531,7 @@ int main(void)
         TEST(only_what_is_watched_meanwhile_is_called_while_a_callback_waits),
         TEST(a_wait_in_a_callback_ends_when_its_time_is_over),
         TEST(a_loop_that_is_to_stop_waits_alone),
+        TEST(the_longest_turn_is_known_when_it_is_over),
         TEST(as_many_threads_read_as_were_asked_for),
     };
 #undef TEST
