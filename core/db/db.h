@@ -71,6 +71,9 @@ WEIR_DEFINE_AUTO(weir_db, weir_db_close)
  * for, by the loop's own thread. Calls that they make are refused with UNAVAILABLE. NULL: none are called. */
 struct weir_loop;
 void weir_db_go_on_with(struct weir_db *db, struct weir_loop *loop);
+/* Calls those of them that are ready, once, as if a statement was waited for: where work between two statements takes
+ * long. */
+void weir_db_go_on_now(struct weir_db *db);
 /* True for whoever is called meanwhile: there are statements that have begun and are not over. */
 bool weir_db_is_waiting(const struct weir_db *db);
 

@@ -131,6 +131,12 @@ void weir_db_go_on_with(struct weir_db *db, struct weir_loop *loop)
         weir_require(PQsetnonblocking(db->conn, loop != NULL) == 0);
 }
 
+void weir_db_go_on_now(struct weir_db *db)
+{
+    if (db->loop != NULL && db->conn != NULL)
+        (void)wait_for(db, db->conn, POLLIN, 0);
+}
+
 bool weir_db_is_waiting(const struct weir_db *db)
 {
     return db->is_waiting;

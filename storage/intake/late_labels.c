@@ -10,6 +10,8 @@
 
 #include <stdlib.h>
 
+enum { SAMPLES_AT_ONCE = 64 }; /* read before others are answered */
+
 static uint32_t block_of(uint64_t place)
 {
     return (uint32_t)(place >> WEIR_ROW_BITS);
@@ -223,6 +225,8 @@ static enum weir_status stage_key(const struct stager *s, const struct sorted_ru
         struct located found;
         bool is_there;
 
+        if (i % SAMPLES_AT_ONCE == SAMPLES_AT_ONCE - 1)
+            weir_db_go_on_now(s->db);
         status = locate(s, hits[i].id, &found, &is_there);
         if (status != WEIR_OK || !is_there || !meet(&met, &found))
             continue;
