@@ -45,7 +45,7 @@ static void look(const struct checking *checking, const char *program, struct we
     note(checking, status, &said, &err);
 }
 
-/* The sections of all programs but the trainer; appends the tensors that the operators would make. */
+/* The sections of the selector and the dispatcher; appends the tensors that the operators would make. */
 static void check_others(const struct checking *checking, struct weir_buf *tensors)
 {
     struct weir_error err;
@@ -111,7 +111,7 @@ static char *make_scratch(const struct checking *checking, int *ret_lock)
     return path;
 }
 
-/* The records that storage finds, and what the operators make of them; both NULL where nothing was found. */
+/* The records that storage finds, and what the operators make of them, or would make; NULL where nothing was found. */
 static void look_at_records(const struct checking *checking, bool is_before_run, json_t **ret_found,
                             json_t **ret_tried)
 {
@@ -132,18 +132,16 @@ static void look_at_records(const struct checking *checking, bool is_before_run,
     *ret_tried = parsed(&made);
 }
 
-/* `planned` are the tensors that the operators would make, for where none could be made. */
 static void check_data(const struct checking *checking, struct weir_bytes text,
-                       struct weir_buf *planned, struct weir_buf *shown)
+                       struct weir_buf *shown)
 {
-    json_t *found = NULL, *tried = NULL, *plan = parsed(planned);
+    json_t *found = NULL, *tried = NULL;
+    WEIR_AUTO_BUF out = {0};
+    look(checking, "selector", (struct weir_bytes){0}, &out);
     look_at_records(checking, shown == NULL, &found, &tried);
-    json_t *tensors = json_object_get(tried, "tensors");
-    check_training(checking, text, tensors != NULL ? tensors : json_object_get(plan, "tensors"),
-                   found);
+    check_training(checking, text, json_object_get(tried, "tensors"), found);
     if (shown != NULL && tried != NULL)
         append_json(json_object_get(tried, "shown"), shown);
-    json_decref(plan);
     json_decref(tried);
     json_decref(found);
 }
@@ -256,11 +254,11 @@ static enum weir_status check(struct checking *checking, enum extent extent,
     }
     orchestrator_config_complain(checking->file, weir_buf_view(text), checking->prices,
                                  checking->all);
-    check_others(checking, &tensors);
     if (extent != WITHOUT_DATA) {
         checking->identity = drops(checking, *place, &identity) ? &identity : NULL;
-        check_data(checking, weir_buf_view(text), &tensors, extent == BEFORE_RUN ? NULL : shown);
+        check_data(checking, weir_buf_view(text), extent == BEFORE_RUN ? NULL : shown);
     } else {
+        check_others(checking, &tensors);
         check_folders(checking);
         look(checking, "trainer", weir_buf_view(&tensors), &out);
     }

@@ -14,7 +14,8 @@ enum weir_status orchestrator_siblings_query(const char *bin_dir, const char *op
                                              const char *file, struct weir_buf *out,
                                              struct weir_buf *complaints,
                                              struct weir_error *err) WEIR_MUST_USE;
-/* `PROGRAM --check-config FILE` in the same way, of all but the trainer, which orchestrator_siblings_look() asks. */
+/* `PROGRAM --check-config FILE` in the same way, of the selector and the dispatcher: storage and the trainer check
+ * their sections when orchestrator_siblings_look() asks them. */
 enum weir_status orchestrator_siblings_check(const char *bin_dir, const char *file,
                                              struct weir_buf *out, struct weir_buf *complaints,
                                              struct weir_error *err) WEIR_MUST_USE;
@@ -25,7 +26,7 @@ struct sibling_look {
     struct weir_bytes found;
     const struct orchestrator_identity *identity; /* who it runs as; NULL: as this process */
 };
-/* The same as above for it alone: `program --check-config file --found`. */
+/* The same as above for it alone: `program --check-config file --found`, which checks its sections, too. */
 enum weir_status orchestrator_siblings_look(const struct sibling_look *look, struct weir_buf *out,
                                             struct weir_buf *complaints,
                                             struct weir_error *err) WEIR_MUST_USE;

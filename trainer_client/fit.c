@@ -284,7 +284,6 @@ void trainer_fit_look(const struct weir_look *look)
 {
     struct weir_error err;
     WEIR_AUTO(weir_yaml) found = NULL;
-    trainer_training_check(look->root, look->complaints);
     if (look->found.size == 0)
         return;
     if (!cfg_note(look->complaints, weir_yaml_parse("--found", look->found, &found, &err), &err))

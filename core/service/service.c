@@ -193,38 +193,43 @@ static int complain(const struct weir_service *service, const struct weir_error 
     return code;
 }
 
-/* Prints what was found, whether it is good or not. */
-static int check_found(const struct weir_service *service, const struct weir_yaml_node *root,
-                       struct cfg_complaints *complaints)
+/* Complains of the sections, or remarks on good ones. */
+static void check_sections(const struct weir_service *service, const struct weir_yaml_node *root,
+                           struct cfg_complaints *complaints)
+{
+    WEIR_AUTO_BUF remarks = {0};
+    if (service->check != NULL)
+        service->check(root, complaints);
+    if (complaints->status == WEIR_OK && service->remark != NULL)
+        service->remark(root, &remarks);
+    cfg_note_text(complaints, WEIR_OK, weir_buf_text(&remarks));
+}
+
+static void look_at_found(const struct weir_service *service, const struct weir_yaml_node *root,
+                          struct cfg_complaints *complaints, struct weir_buf *out)
 {
     struct weir_error err;
     WEIR_AUTO_BUF found = {0};
-    WEIR_AUTO_BUF out = {0};
     signal(SIGPIPE, SIG_IGN); /* of programs that operators run */
     if (service->look != NULL &&
         cfg_note(complaints,
                  weir_file_read_open(STDIN_FILENO, "--found", FOUND_BYTES_MAX, &found, &err), &err))
-        service->look(&(struct weir_look){root, weir_buf_view(&found), &out, complaints});
-    fwrite(out.at, 1, out.size, stdout);
-    return complaints->status == WEIR_OK ? EXIT_DONE : EXIT_USAGE;
+        service->look(&(struct weir_look){root, weir_buf_view(&found), out, complaints});
 }
 
-static int check_sections(const struct weir_service *service, const struct weir_yaml_node *root,
-                          struct cfg_complaints *complaints)
+/* Prints what a look has found, good or not; without any, the facts of good sections. */
+static int check_file(const struct weir_service *service, const struct weir_yaml_node *root,
+                      bool looks, struct cfg_complaints *complaints)
 {
-    WEIR_AUTO_BUF facts = {0};
-    WEIR_AUTO_BUF remarks = {0};
-    if (service->check != NULL)
-        service->check(root, complaints);
-    if (complaints->status != WEIR_OK)
-        return EXIT_USAGE;
-    if (service->facts != NULL)
-        service->facts(root, &facts);
-    fwrite(facts.at, 1, facts.size, stdout);
-    if (service->remark != NULL)
-        service->remark(root, &remarks);
-    cfg_note_text(complaints, WEIR_OK, weir_buf_text(&remarks));
-    return EXIT_DONE;
+    WEIR_AUTO_BUF out = {0};
+    check_sections(service, root, complaints);
+    bool is_good = complaints->status == WEIR_OK;
+    if (looks)
+        look_at_found(service, root, complaints, &out);
+    if (out.size == 0 && is_good && service->facts != NULL)
+        service->facts(root, &out);
+    fwrite(out.at, 1, out.size, stdout);
+    return complaints->status == WEIR_OK ? EXIT_DONE : EXIT_USAGE;
 }
 
 static int check_config(const struct weir_service *service, const struct command *command)
@@ -234,8 +239,7 @@ static int check_config(const struct weir_service *service, const struct command
     CFG_AUTO_COMPLAINTS complaints = {0};
     int code = EXIT_USAGE;
     if (cfg_note(&complaints, weir_yaml_load(command->check_config, &document, &err), &err))
-        code = (command->found ? check_found : check_sections)(service, weir_yaml_root(document),
-                                                               &complaints);
+        code = check_file(service, weir_yaml_root(document), command->found, &complaints);
     fputs(weir_buf_text(&complaints.lines), stderr); /* of a file that is good: remarks */
     return code;
 }

@@ -80,7 +80,7 @@ struct weir_service {
     void (*check)(const struct weir_yaml_node *root, struct cfg_complaints *complaints);
     /* Optional. Appends what a good file means for other services, as JSON: {tensors: […]}, on standard output. */
     void (*facts)(const struct weir_yaml_node *root, struct weir_buf *out);
-    /* Optional. Checks those sections against what other programs have found (`--found`). */
+    /* Optional. Checks those sections, after check(), against what other programs have found (`--found`). */
     void (*look)(const struct weir_look *look);
     void (*remark)(const struct weir_yaml_node *root, struct weir_buf *out);
     enum weir_status (*print)(const struct weir_yaml_node *root, struct weir_buf *out,

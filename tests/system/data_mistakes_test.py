@@ -9,6 +9,7 @@ import json
 import os
 import pwd
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -589,6 +590,23 @@ def test_columns_without_names_are_not_told_by_them(folder):
     answer = check(folder, "table", [('"*.csv",', '"*.csv", header: false,')], [])
     told = [line for line in answer["lines"] if "csv_fields" in line and "from 0 to 5: with header: false" in line]
     assert len(told) == 1 and not any(", , " in line for line in answer["lines"]), answer["lines"]
+
+
+def test_each_program_is_asked_once(folder):
+    programs, asked = folder / "programs", folder / "asked"
+    programs.mkdir()
+    for name in ("weir", "orchestrator"):  # they look for the others beside themselves
+        shutil.copy(binaries() / name, programs)
+    others = ("dispatcher", "selector", "storage", "trainer")
+    for name in others:
+        (programs / name).write_text(f'#!/bin/sh\necho {name} >>{asked}\nexec {binaries() / name} "$@"\n')
+        (programs / name).chmod(0o755)
+    put(folder / "asked_about", table())
+    (folder / "p.yaml").write_text(TABLE.replace("FOLDER", str(folder / "asked_about")))
+    for options in ([], ["--data"]):
+        asked.write_text("")
+        subprocess.run([programs / "weir", "config", "check", folder / "p.yaml", *options], check=True, capture_output=True)
+        assert sorted(asked.read_text().split()) == list(others), (options, asked.read_text())
 
 
 def test_nothing_is_written(folder):
