@@ -198,8 +198,10 @@ def test_a_rehearsal():
 def test_an_order_of_operators():
     chosen, strict = plan_test.lab_of("auto"), plan_test.pictures_by("{{order: approximate, tolerance: 0.0001}}")
     plan_test.run_through(chosen)
-    check("order-of-operators.md", "pipeline planned, run", chosen.weir("plan"))
-    check("order-of-operators.md", "pipeline.yaml: the operators may run", chosen.weir("plan", "verify", chosen.pipeline).replace(str(chosen.pipeline), "pipeline.yaml"))
+    with served(chosen):
+        check("order-of-operators.md", "pipeline planned, run", chosen.weir("plan"))
+        said = chosen.weir("plan", "verify", chosen.pipeline).replace(str(chosen.pipeline), "pipeline.yaml")
+    check("order-of-operators.md", "pipeline.yaml: the operators may run", said)
     refused = strict.run().finish(expect=2)
     check("order-of-operators.md", "…: preprocess.plan.order", "".join(refused.stderr))
     chosen.remove()
@@ -210,8 +212,9 @@ def test_why_triggers_fire_and_do_not():
     lab = why_test.WeatherLab(why_test.DRIFT.format("features", "ks", 0.2))
     fired = why_test.fired_by_the_change(lab)["reason"]
     check("when-to-train.md", "drift of features:", fired)
-    check("when-to-train.md", "$ weir status", lab.weir("status"))
-    check("read-a-report.md", "$ weir report weather", report_test.in_a_terminal(lab, 80, "report"))
+    with served(lab):
+        check("when-to-train.md", "$ weir status", lab.weir("status"))
+        check("read-a-report.md", "$ weir report weather", report_test.in_a_terminal(lab, 80, "report"))
     lab.remove()
     lab = why_test.detecting_lab()
     check("when-to-train.md", "the model's mistakes", why_test.fired_by_the_change(lab)["reason"])
