@@ -317,11 +317,19 @@ static bool read_workers(const struct command *command, const struct orchestrato
     *ret_workers = system->workers;
     if (command->workers == NULL)
         return true;
-    char *end = NULL;
-    long workers = strtol(command->workers, &end, 10);
+    uint64_t workers = 0;
+    bool is_number = cfg_parse_u64(command->workers, &workers);
     ret_workers->min = ret_workers->max = (uint32_t)workers;
-    return *end == '\0' && end != command->workers && workers >= 1 &&
-           workers + ret_workers->host_max <= ORCHESTRATOR_WORKERS_MAX;
+    return is_number && workers >= 1 && workers <= ORCHESTRATOR_WORKERS_MAX - ret_workers->host_max;
+}
+
+static void fail_workers(const struct command *command, const struct orchestrator_system *system,
+                         struct screen *screen)
+{
+    WEIR_AUTO_FREE char *text =
+        weir_format("orchestrator: --workers: expected a number from 1 to %u, found '%.40s'",
+                    ORCHESTRATOR_WORKERS_MAX - system->workers.host_max, command->workers);
+    orchestrator_screen_fail(screen, text);
 }
 
 /* Reads where it listens to those elsewhere: the command line, else the system file. False: it was complained of. */
@@ -399,8 +407,7 @@ static int work(const struct command *command, const char *file, struct weir_byt
     if (read_workers(command, &system, &options.workers))
         code = orchestrator_local(&options);
     else
-        orchestrator_screen_fail(&screen,
-                                 "orchestrator: --workers: expected a number from 1 to 200");
+        fail_workers(command, &system, &screen);
     orchestrator_screen_end(&screen);
     orchestrator_system_fini(&system);
     return code;

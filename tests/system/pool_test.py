@@ -7,7 +7,8 @@ import json
 import signal
 import sys
 
-from weirlab import (DEADLINE_S, Lab, assert_clean_audits, await_that, faulty, kill, outcome, run_tests, serve, served, signal_all,
+import child
+from weirlab import (DEADLINE_S, Lab, assert_clean_audits, await_that, binaries, faulty, kill, outcome, run_tests, serve, served, signal_all,
                      stands_still, victims)
 
 MAX = 4
@@ -225,6 +226,17 @@ def test_mistakes_in_the_system_file_are_told_by_line():
         lab.system.write_text(text + "\n")
         refused = lab.ask("config", "check", str(lab.system), "--system")
         assert refused.returncode == 2 and complaint in refused.stdout + refused.stderr, (text, refused)
+    lab.remove()
+
+
+def test_a_number_of_workers_that_cannot_be_is_refused_on_the_command_line():
+    lab = new_lab()
+    lab.system.write_text("workers: {max: 2, host: 1}\n")
+    for workers in ("0", "200", "9223372036854775807", "18446744073709551616", "-1", "2x"):
+        refused = child.run([binaries() / "orchestrator", "serve", "--data-dir", lab.folder / "other", "--system", lab.system,
+                             "--workers", workers], capture_output=True, text=True, timeout=DEADLINE_S)  # fmt: skip
+        assert refused.returncode == 2, (workers, refused)
+        assert f"--workers: expected a number from 1 to 199, found '{workers}'" in refused.stdout + refused.stderr, (workers, refused)
     lab.remove()
 
 
