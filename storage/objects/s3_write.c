@@ -1,7 +1,6 @@
 /* Hashing, then a PUT: see s3_write.h. */
 #include "storage/objects/s3_write.h"
 
-#include "core/base/clock.h"
 #include "core/base/memory.h"
 
 #include <errno.h>
@@ -77,16 +76,21 @@ static void on_answer(void *owner, const struct s3_answer *answer, const struct 
 
 /* ---- hashing ---- */
 
-static bool hash_piece(struct s3_write *write)
+static enum weir_status hash_piece(struct s3_write *write, struct weir_error *err)
 {
     WEIR_AUTO_FREE uint8_t *piece = weir_calloc(1, HASH_STEP_BYTES);
     ssize_t got = pread(write->upload.fd, piece, HASH_STEP_BYTES, (off_t)write->hashed);
 
-    if (got <= 0)
-        return false;
+    if (got < 0)
+        return weir_fail(err, WEIR_IO, "the mirrored file cannot be read: %s", strerror(errno));
+    if (got == 0)
+        return weir_fail(err, WEIR_IO,
+                         "the mirrored file was cut while it was read: found at most %" PRIu64
+                         " bytes, expected %" PRIu64,
+                         write->hashed, write->upload.size);
     crypto_hash_sha256_update(&write->hash, piece, (size_t)got);
     write->hashed += (uint64_t)got;
-    return true;
+    return WEIR_OK;
 }
 
 static void hash_on(void *owner)
@@ -96,8 +100,7 @@ static void hash_on(void *owner)
     struct weir_error err;
 
     write->timer = 0;
-    if (write->hashed < write->upload.size && !hash_piece(write)) {
-        weir_fail(&err, WEIR_IO, "the mirrored file cannot be read: %s", strerror(errno));
+    if (write->hashed < write->upload.size && hash_piece(write, &err) != WEIR_OK) {
         give_up(write, &err);
         return;
     }
