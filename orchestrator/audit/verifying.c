@@ -34,14 +34,6 @@ static void find_wrong(struct audit_chain *chain, int64_t number, const char *fo
             chain->wrong, JSON_FIELDS(JSON_NUMBER("record", number), JSON_TEXT("found", found)));
 }
 
-static bool is_ours(const json_t *keys, const char *key)
-{
-    for (size_t i = 0; i < json_array_size(keys); i++)
-        if (strcmp(json_string_value(json_array_get(keys, i)), key) == 0)
-            return true;
-    return false;
-}
-
 /* Consumes `record`. */
 static void check_record(struct audit_chain *chain, int64_t number, json_t *record,
                          const json_t *keys)
@@ -51,7 +43,7 @@ static void check_record(struct audit_chain *chain, int64_t number, json_t *reco
     json_int_t says = json_integer_value(json_object_get(record, "number"));
     if (orchestrator_signed_check(record, &claims, &err) != WEIR_OK)
         find_wrong(chain, number, err.text);
-    else if (!is_ours(keys, claims.key))
+    else if (!orchestrator_receipt_keys_have(keys, claims.key))
         find_wrong(chain, number, "it is not signed by a key of this platform");
     else if (says != number)
         find_wrong(chain, number, "it was signed under another number");

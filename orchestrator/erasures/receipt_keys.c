@@ -123,3 +123,11 @@ enum weir_status orchestrator_receipt_keys(const struct context *context, json_t
         json_array_append_new(*ret_keys, json_string(weir_rows_text(rows, i, "public_key")));
     return WEIR_OK;
 }
+
+bool orchestrator_receipt_keys_have(const json_t *keys, const char *key)
+{
+    for (size_t i = 0; i < json_array_size(keys); i++)
+        if (strcmp(json_string_value(json_array_get(keys, i)), key) == 0)
+            return true;
+    return false;
+}

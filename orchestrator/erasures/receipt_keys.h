@@ -29,5 +29,7 @@ enum weir_status orchestrator_receipt_key(const struct context *context,
 /* Public halves, the newest first, as a JSON array. */
 enum weir_status orchestrator_receipt_keys(const struct context *context, json_t **ret_keys,
                                            struct weir_error *err) WEIR_MUST_USE;
+/* True when `key` is one of them. */
+bool orchestrator_receipt_keys_have(const json_t *keys, const char *key);
 
 #endif

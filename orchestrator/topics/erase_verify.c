@@ -44,14 +44,6 @@ enum weir_status orchestrator_topic_receipt_load(const struct topics *topics, in
     return status == WEIR_OK ? WEIR_OK : weir_error_wrap(err, status, "%s", path);
 }
 
-static bool is_among(const json_t *keys, const char *key)
-{
-    for (size_t i = 0; i < json_array_size(keys); i++)
-        if (strcmp(json_string_value(json_array_get(keys, i)), key) == 0)
-            return true;
-    return false;
-}
-
 /* True once its signature was compared with the key that it names. */
 static void check_signature(struct topic_call *call, int64_t number,
                             const struct receipt_claims *claims)
@@ -65,7 +57,7 @@ static void check_signature(struct topic_call *call, int64_t number,
     } else if (*claims->key == '\0') {
         finding.verdict = "note";
         finding.found = "unsigned: an older Weir made it; its hash is that of the database";
-    } else if (!is_among(keys, claims->key)) {
+    } else if (!orchestrator_receipt_keys_have(keys, claims->key)) {
         finding.verdict = "wrong";
         finding.expected = json_string_value(json_array_get(keys, 0));
         finding.advice =

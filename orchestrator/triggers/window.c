@@ -2,7 +2,6 @@
 #include "orchestrator/triggers/window.h"
 #include "orchestrator/values/json_object.h"
 
-#include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/base/number.h"
 #include "core/base/rng.h"
@@ -143,13 +142,6 @@ uint64_t *orchestrator_window_draw(const struct window *window, size_t most, siz
     return ids;
 }
 
-static json_t *time_json(int64_t time_us)
-{
-    char text[WEIR_TIME_TEXT_MAX];
-    weir_time_format(time_us, text);
-    return json_string(text);
-}
-
 json_t *orchestrator_window_json(const struct window *window)
 {
     json_t *json = JSON_FIELDS(JSON_NUMBER("samples", window->count));
@@ -160,8 +152,8 @@ json_t *orchestrator_window_json(const struct window *window)
         from = window->at[i].time_us < from ? window->at[i].time_us : from;
         to = window->at[i].time_us > to ? window->at[i].time_us : to;
     }
-    json_object_set_new(json, "from", time_json(from));
-    json_object_set_new(json, "to", time_json(to));
+    json_object_set_new(json, "from", orchestrator_json_time(from));
+    json_object_set_new(json, "to", orchestrator_json_time(to));
     return json;
 }
 

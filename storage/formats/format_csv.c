@@ -404,15 +404,6 @@ static bool arrange(const void *options, struct weir_bytes record, const int *or
 
 /* ---- what a record holds ---- */
 
-static struct weir_bytes without_blanks(struct weir_bytes text)
-{
-    while (text.size > 0 && (text.at[0] == ' ' || text.at[0] == '\t'))
-        text = weir_bytes(text.at + 1, text.size - 1);
-    while (text.size > 0 && (text.at[text.size - 1] == ' ' || text.at[text.size - 1] == '\t'))
-        text.size--;
-    return text;
-}
-
 /* Columns by name; of one name, in their order. */
 static int by_name(const void *a, const void *b, void *names)
 {
@@ -445,7 +436,7 @@ static bool order_columns(struct weir_bytes head, const struct cfg_table *option
         header->count != count)
         return false;
     for (size_t i = 0; i < count; i++)
-        header->fields[i].raw = without_blanks(header->fields[i].raw);
+        header->fields[i].raw = storage_value_trim(header->fields[i].raw);
     qsort_r(order, count, sizeof(*order), by_name, header->fields);
     return true;
 }
@@ -465,7 +456,7 @@ static bool canonical(struct weir_bytes head, const void *given, struct weir_byt
         return false;
     for (size_t i = 0; i < values->count; i++) {
         struct weir_bytes value =
-            without_blanks(weir_csv_value(values->fields[order[i]], &scratch));
+            storage_value_trim(weir_csv_value(values->fields[order[i]], &scratch));
 
         weir_buf_append_u64(out, value.size);
         weir_buf_append(out, value.at, value.size);

@@ -37,6 +37,20 @@ struct weir_bytes storage_value_text(const struct format_value *value, char *scr
     return weir_bytes(scratch, 0);
 }
 
+static bool is_blank(uint8_t byte)
+{
+    return byte == ' ' || byte == '\t';
+}
+
+struct weir_bytes storage_value_trim(struct weir_bytes text)
+{
+    while (text.size > 0 && is_blank(text.at[0]))
+        text = weir_bytes(text.at + 1, text.size - 1);
+    while (text.size > 0 && is_blank(text.at[text.size - 1]))
+        text.size--;
+    return text;
+}
+
 /* Nor what moves text about on a screen: marks of direction and of lines. */
 static bool is_plain(uint32_t code)
 {

@@ -164,7 +164,7 @@ static bool is_near(struct weir_bytes name, const char *class_name)
 /* Returns what the declared classes are called, or that one of them is meant. */
 static const char *expected_class(const struct intake *intake, struct weir_bytes name)
 {
-    struct weir_bytes bare = storage_intake_trim(name);
+    struct weir_bytes bare = storage_value_trim(name);
 
     if (intake->dataset->declaration->classes == NULL)
         return "a class name: UTF-8 of 1 to 256 bytes, no control characters";

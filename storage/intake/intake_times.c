@@ -71,7 +71,7 @@ static void refuse(const struct declaration *d, const struct format_value *value
 {
     WEIR_AUTO_BUF text = {0};
     char scratch[STORAGE_NUMBER_MAX], shape[WEIR_SHAPE_MAX + 1];
-    struct weir_bytes found = storage_intake_trim(storage_value_text(value, scratch));
+    struct weir_bytes found = storage_value_trim(storage_value_text(value, scratch));
     const char *name = d->fields.each[FORMAT_TIME].name;
 
     weir_shape(found, shape);
@@ -105,7 +105,7 @@ static bool time_of_value(const struct declaration *d, const struct format_value
     if (value->kind == FORMAT_ABSENT || value->kind == FORMAT_TRUTH)
         return false;
     if ((value->kind == FORMAT_TEXT || d->written.count > 0) &&
-        weir_written_time_read(&d->written, storage_intake_trim(storage_value_text(value, scratch)),
+        weir_written_time_read(&d->written, storage_value_trim(storage_value_text(value, scratch)),
                                ret_time_us))
         return true;
     return d->written.count == 0 && time_of_number(d, value, ret_time_us);

@@ -8,15 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct weir_bytes storage_intake_trim(struct weir_bytes text)
-{
-    while (text.size > 0 && (text.at[0] == ' ' || text.at[0] == '\t'))
-        text = weir_bytes(text.at + 1, text.size - 1);
-    while (text.size > 0 && (text.at[text.size - 1] == ' ' || text.at[text.size - 1] == '\t'))
-        text.size--;
-    return text;
-}
-
 /* For the parsers of the C library, which want an end; false when no number is as long, or as short. */
 static bool terminate(struct weir_bytes text, char digits[STORAGE_NUMBER_MAX])
 {
@@ -33,7 +24,7 @@ static bool parse_number(struct weir_bytes text, double *ret_number)
     char digits[STORAGE_NUMBER_MAX];
     char *end;
 
-    text = storage_intake_trim(text);
+    text = storage_value_trim(text);
     if (!terminate(text, digits))
         return false;
     *ret_number = strtod(digits, &end);
@@ -47,7 +38,7 @@ static bool parse_integer(struct weir_bytes text, int64_t *ret_number)
 
     if (storage_format_plain_integer_of(text, ret_number))
         return true;
-    text = storage_intake_trim(text);
+    text = storage_value_trim(text);
     if (!terminate(text, digits))
         return false;
     *ret_number = strtoll(digits, &end, 10);

@@ -7,7 +7,5 @@
 bool storage_intake_integer(const struct format_value *value, int64_t *ret_number);
 /* Finite numbers alone. */
 bool storage_intake_real(const struct format_value *value, double *ret_number);
-/* The text without the blanks that people put around numbers and times. */
-struct weir_bytes storage_intake_trim(struct weir_bytes text);
 
 #endif

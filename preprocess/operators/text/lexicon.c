@@ -2,7 +2,6 @@
 #include "preprocess/operators/text/lexicon.h"
 
 #include "core/base/file.h"
-#include "core/base/memory.h"
 #include "core/base/utf8.h"
 #include "core/service/roots.h"
 
@@ -11,6 +10,20 @@
 #include <string.h>
 
 enum { FIRST_UNSEEN = 0x100, SHOWN_MAX = 40 };
+
+enum weir_status preprocess_lexicon_plan(const char *on, const char *as,
+                                         const struct operator_schema *schema,
+                                         struct operator_plan *ret_plan, struct weir_error *err)
+{
+    enum weir_status status =
+        preprocess_operator_plan_output(ret_plan, as, COLUMN_RAGGED, WEIR_I32, 0, err);
+    if (status != WEIR_OK)
+        return status;
+    return preprocess_operator_schema_pick(schema, on, 1u << COLUMN_TEXT | 1u << COLUMN_BYTES,
+                                           &ret_plan->in, err);
+}
+
+/* ---- files ---- */
 
 /* Judged once it is open, wherever links led: what it holds ends in fitted state. */
 static enum weir_status read_file(const char *path, struct weir_buf *file, struct weir_error *err)

@@ -5,7 +5,7 @@
 #ifndef WEIR_PREPROCESS_OPERATORS_TEXT_LEXICON_H
 #define WEIR_PREPROCESS_OPERATORS_TEXT_LEXICON_H
 
-#include "core/base/error.h"
+#include "preprocess/operators/operator.h"
 #include "preprocess/operators/vocabulary.h"
 
 enum {
@@ -16,6 +16,12 @@ enum {
 
 /* Columns of a vocabulary of word pieces. */
 enum { LEXICON_WHOLE, LEXICON_INNER /* "##ing", kept as "ing" */, LEXICON_COLUMNS };
+
+/* Plans an operator that reads column `on`, text or bytes, and makes tokens of a vocabulary, the tensor `as`. */
+enum weir_status preprocess_lexicon_plan(const char *on, const char *as,
+                                         const struct operator_schema *schema,
+                                         struct operator_plan *ret_plan,
+                                         struct weir_error *err) WEIR_MUST_USE;
 
 /* A file of one token a line, whose number is that of its line, from 0. `*lexicon` is empty. */
 enum weir_status preprocess_lexicon_read_lines(const char *path, struct vocabulary *lexicon,

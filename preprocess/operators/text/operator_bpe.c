@@ -10,7 +10,6 @@
 #include "preprocess/operators/text/unicode.h"
 
 #include "core/base/heap.h"
-#include "core/base/memory.h"
 #include "core/base/utf8.h"
 
 #include <string.h>
@@ -67,12 +66,7 @@ static enum weir_status plan(void *owner, const void *options, const struct oper
 {
     struct state *state = owner;
     state->options = options;
-    enum weir_status status = preprocess_operator_plan_output(ret_plan, state->options->as,
-                                                              COLUMN_RAGGED, WEIR_I32, 0, err);
-    if (status != WEIR_OK)
-        return status;
-    return preprocess_operator_schema_pick(
-        schema, state->options->on, 1u << COLUMN_TEXT | 1u << COLUMN_BYTES, &ret_plan->in, err);
+    return preprocess_lexicon_plan(state->options->on, state->options->as, schema, ret_plan, err);
 }
 
 static void fini(void *owner)
