@@ -69,7 +69,6 @@ struct listed {
     uint64_t bytes;
     char oldest[NAME_MAX + 1];
     time_t used;
-    uint64_t oldest_bytes;
 };
 
 static void list_entry(int folder, const char *name, time_t now, struct listed *listed)
@@ -86,7 +85,6 @@ static void list_entry(int folder, const char *name, time_t now, struct listed *
     if (listed->oldest[0] != '\0' && about.st_mtime >= listed->used)
         return;
     listed->used = about.st_mtime;
-    listed->oldest_bytes = (uint64_t)about.st_size;
     memcpy(listed->oldest, name, strlen(name) + 1);
 }
 

@@ -394,15 +394,14 @@ static bool is_erased(const struct dataset *dataset, const struct stored_file *f
 }
 
 /* Not of a file that is being erased, whose sidecar goes first. */
-static bool has_other_sidecar(struct dataset *dataset, const struct scan_tools *tools,
-                              struct stored_file *file, const struct manifest_row **ret_row)
+static bool has_other_sidecar(struct dataset *dataset, struct stored_file *file,
+                              const struct manifest_row **ret_row)
 {
     static const struct manifest_row SOME;
     struct stat sidecar;
     uint64_t now = storage_sidecar_identity(dataset, file->path, &sidecar);
 
     *ret_row = now == SIDECAR_NONE ? NULL : &SOME;
-    (void)tools;
     return !is_erased(dataset, file) && is_said_again(dataset, file, now, now == SIDECAR_NONE);
 }
 
@@ -412,7 +411,7 @@ static bool has_other_row(struct dataset *dataset, const struct scan_tools *tool
     struct scan *scan = dataset->scan;
 
     if (dataset->declaration->wants_sidecar)
-        return has_other_sidecar(dataset, tools, file, ret_row);
+        return has_other_sidecar(dataset, file, ret_row);
     if (scan->manifest == NULL || !scan->manifest_is_new)
         return false;
     *ret_row = storage_manifest_find(scan->manifest, file->path);

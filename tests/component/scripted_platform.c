@@ -193,7 +193,6 @@ static void on_credit(void *owner, struct weir_request *request)
         platform->consumer = request->route;
         platform->is_credited = true;
         platform->granted = credit->granted;
-        platform->view.credit_granted = credit->granted;
     }
     unlock(platform);
 }

@@ -37,7 +37,6 @@ struct platform_view {
     bool has_model;        /* of run_done */
     double loss;           /* of run_done */
     uint64_t done_samples; /* of run_done */
-    uint64_t credit_granted;
 };
 struct platform_view platform_look(struct platform *platform);
 
