@@ -27,13 +27,6 @@ static int begin(void **state)
     return 0;
 }
 
-static int end(void **state)
-{
-    storage_inside_end(*state);
-    free(*state);
-    return 0;
-}
-
 static void declare(struct storage_inside *fixture)
 {
     (void)storage_inside_declare(fixture, "  - name: lines\n"
@@ -645,7 +638,7 @@ static void a_wall_clock_that_jumps_by_years_expires_nobody_and_keeps_nobody(voi
 
 int main(void)
 {
-#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, storage_inside_teardown)
     const struct CMUnitTest tests[] = {
         CASE(what_all_have_passed_is_forgotten),
         CASE(the_feed_says_since_when_each_change_is_visible),

@@ -39,13 +39,6 @@ static int begin(void **state)
     return 0;
 }
 
-static int end(void **state)
-{
-    storage_inside_end(*state);
-    free(*state);
-    return 0;
-}
-
 static char *name_of(int number)
 {
     return weir_format("d%03d/%05d.txt", number / FOLDER_FILES, number);
@@ -206,5 +199,5 @@ int main(void)
         cmocka_unit_test(files_between_others_are_known_too),
     };
 
-    return cmocka_run_group_tests_name("many files", tests, begin, end);
+    return cmocka_run_group_tests_name("many files", tests, begin, storage_inside_teardown);
 }

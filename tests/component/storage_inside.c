@@ -42,6 +42,13 @@ void storage_inside_end(struct storage_inside *inside)
     weir_test_postgres_stop(&inside->postgres);
 }
 
+int storage_inside_teardown(void **state)
+{
+    storage_inside_end(*state);
+    free(*state);
+    return 0;
+}
+
 void storage_inside_write(struct storage_inside *inside, const char *name, const char *text)
 {
     WEIR_AUTO_FREE char *path = weir_format("%s/source/%s", inside->dir.path, name);

@@ -17,6 +17,8 @@ struct storage_inside {
 
 void storage_inside_begin(struct storage_inside *inside);
 void storage_inside_end(struct storage_inside *inside);
+/* For cmocka: teardown of a test whose state it is, allocated. */
+int storage_inside_teardown(void **state);
 /* Opens storage as a start does, after storage_close(inside->storage). */
 void storage_inside_open(struct storage_inside *inside);
 /* Writes DIR/source/NAME. */

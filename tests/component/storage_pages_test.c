@@ -49,13 +49,6 @@ static int begin(void **state)
     return 0;
 }
 
-static int end(void **state)
-{
-    storage_inside_end(*state);
-    free(*state);
-    return 0;
-}
-
 /* ---- asking ---- */
 
 static void erase_me(struct storage_inside *inside)
@@ -410,7 +403,7 @@ static void a_group_has_one_number_for_a_request_and_refuses_what_is_wrong_alone
 
 int main(void)
 {
-#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, storage_inside_teardown)
     const struct CMUnitTest tests[] = {
         CASE(pages_are_all_of_the_erasure),
         CASE(they_are_the_same_after_a_restart_with_other_pages),

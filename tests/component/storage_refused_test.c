@@ -26,13 +26,6 @@ static int begin(void **state)
     return 0;
 }
 
-static int end(void **state)
-{
-    storage_inside_end(*state);
-    free(*state);
-    return 0;
-}
-
 /* A line that is too long, most of it a hole, between broken ones and a good one. */
 static void make_file(struct storage_inside *inside)
 {
@@ -87,7 +80,8 @@ static void what_is_refused_counts_once_whatever_dies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_refused_counts_once_whatever_dies, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_refused_counts_once_whatever_dies, begin,
+                                        storage_inside_teardown),
     };
 
     return cmocka_run_group_tests_name("what is refused", tests, NULL, NULL);

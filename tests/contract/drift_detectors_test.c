@@ -10,6 +10,7 @@
 
 #include "core/base/rng.h"
 #include "orchestrator/drift/detector.h"
+#include "tests/support/yaml.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -26,14 +27,6 @@ static const struct {
     {"page_hinkley", "{policy: page_hinkley, limit: 20}"},
     {"kswin", "{policy: kswin, window: 200, newest: 60}"},
 };
-
-static struct weir_yaml *parse(const char *text)
-{
-    struct weir_yaml *document = NULL;
-    struct weir_error err;
-    assert_int_equal(weir_yaml_parse("t.yaml", weir_bytes_of(text), &document, &err), WEIR_OK);
-    return document;
-}
 
 static struct detector *open_detector(const struct weir_yaml *document)
 {
@@ -54,7 +47,7 @@ static double value_at(struct weir_rng *rng, size_t i, double later)
 /* Verdicts as digits; every so many values the detector is replaced by one restored from its state. */
 static void watch(const char *yaml, double later, size_t save_every, struct weir_buf *out)
 {
-    WEIR_AUTO(weir_yaml) document = parse(yaml);
+    WEIR_AUTO(weir_yaml) document = yaml_of(yaml);
     struct detector *detector = open_detector(document);
     struct weir_rng rng;
     weir_rng_init(&rng, 8);
@@ -135,7 +128,7 @@ static void a_short_saved_state_is_refused_and_forgetting_begins_anew(void **sta
 {
     (void)state;
     for (size_t e = 0; e < WEIR_COUNT(EXAMPLES); e++) {
-        WEIR_AUTO(weir_yaml) document = parse(EXAMPLES[e].yaml);
+        WEIR_AUTO(weir_yaml) document = yaml_of(EXAMPLES[e].yaml);
         WEIR_AUTO(detector) detector = open_detector(document);
         WEIR_AUTO_BUF fresh = {0}, used = {0};
         struct weir_error err;
@@ -156,7 +149,7 @@ static void a_verdict_comes_with_what_was_compared(void **state)
 {
     (void)state;
     for (size_t e = 0; e < WEIR_COUNT(EXAMPLES); e++) {
-        WEIR_AUTO(weir_yaml) document = parse(EXAMPLES[e].yaml);
+        WEIR_AUTO(weir_yaml) document = yaml_of(EXAMPLES[e].yaml);
         WEIR_AUTO(detector) detector = open_detector(document);
         const struct detector_kind *kind = orchestrator_detector_kind(detector);
         size_t changes = 0;
@@ -184,7 +177,7 @@ static void a_verdict_comes_with_what_was_compared(void **state)
 static void a_verdict_is_told_in_words(void **state)
 {
     (void)state;
-    WEIR_AUTO(weir_yaml) document = parse("{policy: ddm, least: 10}");
+    WEIR_AUTO(weir_yaml) document = yaml_of("{policy: ddm, least: 10}");
     WEIR_AUTO(detector) detector = open_detector(document);
     const struct detector_kind *kind = orchestrator_detector_kind(detector);
     struct detector_seen seen = {.values = 0};
@@ -204,7 +197,7 @@ static void a_verdict_is_told_in_words(void **state)
 static void a_name_alone_is_a_detector_with_its_defaults(void **state)
 {
     (void)state;
-    WEIR_AUTO(weir_yaml) document = parse("kswin");
+    WEIR_AUTO(weir_yaml) document = yaml_of("kswin");
     WEIR_AUTO(detector) detector = open_detector(document);
     assert_string_equal(orchestrator_detector_kind(detector)->name, "kswin");
 }
@@ -223,7 +216,7 @@ static void mistakes_name_their_place(void **state)
         {"{policy: ddm, warnin: 1}", "did you mean 'warning'"},
     };
     for (size_t i = 0; i < WEIR_COUNT(ROWS); i++) {
-        WEIR_AUTO(weir_yaml) document = parse(ROWS[i].yaml);
+        WEIR_AUTO(weir_yaml) document = yaml_of(ROWS[i].yaml);
         WEIR_AUTO(detector) detector = NULL;
         struct weir_error err;
         assert_int_equal(
@@ -236,7 +229,7 @@ static void mistakes_name_their_place(void **state)
 
 static int print_verdicts(const char *yaml)
 {
-    WEIR_AUTO(weir_yaml) document = parse(yaml);
+    WEIR_AUTO(weir_yaml) document = yaml_of(yaml);
     WEIR_AUTO(detector) detector = open_detector(document);
     double value = 0;
     while (scanf("%lf", &value) == 1)

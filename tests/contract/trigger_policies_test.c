@@ -9,6 +9,7 @@
 
 #include "core/base/rng.h"
 #include "orchestrator/triggers/trigger.h"
+#include "tests/support/yaml.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,14 +54,6 @@ static struct trigger *open_trigger(const struct weir_yaml *document)
         fail_msg("%s", err.text);
     }
     return trigger;
-}
-
-static struct weir_yaml *parse(const char *text)
-{
-    struct weir_yaml *document = NULL;
-    struct weir_error err = {0};
-    assert_int_equal(weir_yaml_parse("t.yaml", weir_bytes_of(text), &document, &err), WEIR_OK);
-    return document;
 }
 
 static void note(struct trigger *trigger, size_t taken, struct weir_buf *out)
@@ -161,7 +154,7 @@ static void the_same_samples_fire_the_same_triggers(void **state)
 {
     (void)state;
     for (size_t i = 0; i < WEIR_COUNT(EXAMPLES); i++) {
-        WEIR_AUTO(weir_yaml) document = parse(EXAMPLES[i].yaml);
+        WEIR_AUTO(weir_yaml) document = yaml_of(EXAMPLES[i].yaml);
         WEIR_AUTO_BUF straight = {0};
         walk(document, 0, &straight);
         assert_non_null(strchr(weir_buf_text(&straight), ';'));
@@ -239,7 +232,7 @@ static void a_short_saved_state_is_refused(void **state)
 {
     (void)state;
     for (size_t i = 0; i < WEIR_COUNT(EXAMPLES); i++) {
-        WEIR_AUTO(weir_yaml) document = parse(EXAMPLES[i].yaml);
+        WEIR_AUTO(weir_yaml) document = yaml_of(EXAMPLES[i].yaml);
         WEIR_AUTO_BUF saved = {0};
         save_amidst(document, &saved);
         for (size_t size = 0; size < saved.size; size++) {
@@ -264,7 +257,7 @@ static void hostile_saved_bytes_are_refused_or_taken_and_do_no_harm(void **state
     struct weir_rng rng;
     weir_rng_init(&rng, 11);
     for (size_t i = 0; i < HOSTILE; i++) {
-        WEIR_AUTO(weir_yaml) document = parse(EXAMPLES[i % WEIR_COUNT(EXAMPLES)].yaml);
+        WEIR_AUTO(weir_yaml) document = yaml_of(EXAMPLES[i % WEIR_COUNT(EXAMPLES)].yaml);
         WEIR_AUTO(trigger) trigger = open_trigger(document);
         WEIR_AUTO_BUF saved = {0};
         save_amidst(document, &saved);
@@ -290,7 +283,7 @@ static void what_is_forgotten_is_in_no_window(void **state)
     (void)state;
     static const uint64_t FORGOTTEN[] = {3, 50, 51, 99};
     for (size_t i = 0; i < WEIR_COUNT(EXAMPLES); i++) {
-        WEIR_AUTO(weir_yaml) document = parse(EXAMPLES[i].yaml);
+        WEIR_AUTO(weir_yaml) document = yaml_of(EXAMPLES[i].yaml);
         WEIR_AUTO(trigger) trigger = open_trigger(document);
         WEIR_AUTO_BUF saved = {0};
         save_amidst(document, &saved);

@@ -7,17 +7,10 @@
 
 #include "core/base/memory.h"
 #include "orchestrator/drift/judge.h"
+#include "tests/support/yaml.h"
 
 #include <math.h>
 #include <string.h>
-
-static struct weir_yaml *parse(const char *text)
-{
-    struct weir_yaml *document = NULL;
-    struct weir_error err = {0};
-    assert_int_equal(weir_yaml_parse("t.yaml", weir_bytes_of(text), &document, &err), WEIR_OK);
-    return document;
-}
 
 static struct criterion *open_criterion(const struct weir_yaml *document)
 {
@@ -71,7 +64,7 @@ static const struct criterion_case {
 
 static void check_case(const struct criterion_case *row, size_t save_at)
 {
-    WEIR_AUTO(weir_yaml) document = parse(row->yaml);
+    WEIR_AUTO(weir_yaml) document = yaml_of(row->yaml);
     struct criterion *criterion = open_criterion(document);
     for (size_t i = 0; i < 6; i++) {
         struct criterion_value value = {row->values[i], NAN, row->lower_is_worse};
@@ -106,7 +99,7 @@ static void criteria_fire_as_worked_out_by_hand_also_when_restored(void **state)
 static void a_p_value_fires_below_its_level(void **state)
 {
     (void)state;
-    WEIR_AUTO(weir_yaml) document = parse("{policy: p_value, below: 0.01}");
+    WEIR_AUTO(weir_yaml) document = yaml_of("{policy: p_value, below: 0.01}");
     WEIR_AUTO(criterion) criterion = open_criterion(document);
     static const struct {
         double p_value;
@@ -122,7 +115,7 @@ static void what_is_no_number_neither_fires_nor_is_remembered(void **state)
 {
     (void)state;
     for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
-        WEIR_AUTO(weir_yaml) document = parse(CASES[i].yaml);
+        WEIR_AUTO(weir_yaml) document = yaml_of(CASES[i].yaml);
         WEIR_AUTO(criterion) criterion = open_criterion(document);
         WEIR_AUTO_BUF before = {0}, after = {0};
         struct criterion_value value = {NAN, NAN, false};
@@ -136,7 +129,7 @@ static void what_is_no_number_neither_fires_nor_is_remembered(void **state)
 static void a_saved_state_that_cannot_be_is_refused(void **state)
 {
     (void)state;
-    WEIR_AUTO(weir_yaml) document = parse(CASES[2].yaml);
+    WEIR_AUTO(weir_yaml) document = yaml_of(CASES[2].yaml);
     WEIR_AUTO(criterion) criterion = open_criterion(document);
     WEIR_AUTO_BUF saved = {0};
     struct weir_error err;
@@ -197,7 +190,7 @@ static void as_many_votes_fire_as_are_needed(void **state)
         {"{statistics: [{name: ks, criterion: {policy: quantile}}]}", false, "ks 0.25 (the first)"},
     };
     for (size_t i = 0; i < WEIR_COUNT(ROWS); i++) {
-        WEIR_AUTO(weir_yaml) document = parse(ROWS[i].yaml);
+        WEIR_AUTO(weir_yaml) document = yaml_of(ROWS[i].yaml);
         WEIR_AUTO(drift_judge) judge = NULL;
         WEIR_AUTO_BUF because = {0};
         struct weir_error err;
@@ -230,7 +223,7 @@ static void features_are_listed_by_how_far_they_have_moved(void **state)
     const struct drift_input input = {
         .reference = {4, REFERENCE, NULL}, .current = {4, current, NULL}, .width = 3};
     for (size_t i = 0; i < WEIR_COUNT(ROWS); i++) {
-        WEIR_AUTO(weir_yaml) document = parse(ROWS[i].yaml);
+        WEIR_AUTO(weir_yaml) document = yaml_of(ROWS[i].yaml);
         WEIR_AUTO(drift_judge) judge = NULL;
         struct weir_error err;
         struct drift_moved moved[3];
@@ -251,7 +244,7 @@ static void a_judge_goes_on_from_its_saved_state(void **state)
 {
     (void)state;
     WEIR_AUTO(weir_yaml)
-    document = parse(
+    document = yaml_of(
         "{statistics: [{name: ks, criterion: {policy: quantile}}, {name: psi, criterion: {policy: rolling_average}}]}");
     WEIR_AUTO(drift_judge) first = NULL;
     WEIR_AUTO(drift_judge) second = NULL;
@@ -291,7 +284,7 @@ static void mistakes_name_their_place(void **state)
         {"{statistics: []}", "1 to 16 statistics", false},
     };
     for (size_t i = 0; i < WEIR_COUNT(ROWS); i++) {
-        WEIR_AUTO(weir_yaml) document = parse(ROWS[i].yaml);
+        WEIR_AUTO(weir_yaml) document = yaml_of(ROWS[i].yaml);
         WEIR_AUTO(drift_judge) judge = NULL;
         struct weir_error err;
         assert_int_equal(open_judge(document, ROWS[i].labels, &judge, &err), WEIR_INVALID);

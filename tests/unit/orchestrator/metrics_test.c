@@ -11,6 +11,7 @@
 #include "core/loop/work.h"
 #include "core/wire/sample.h"
 #include "orchestrator/metrics/given.h"
+#include "tests/support/yaml.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,14 +19,6 @@
 #include <string.h>
 
 enum { COUNT_MAX = 64 };
-
-static struct weir_yaml *parse(const char *text)
-{
-    struct weir_yaml *document = NULL;
-    struct weir_error err;
-    assert_int_equal(weir_yaml_parse("t.yaml", weir_bytes_of(text), &document, &err), WEIR_OK);
-    return document;
-}
 
 static struct configured_metric *open_metric(const struct weir_yaml *document)
 {
@@ -38,7 +31,7 @@ static struct configured_metric *open_metric(const struct weir_yaml *document)
 
 static void check(const char *name, const struct metric_input *input, double expected)
 {
-    WEIR_AUTO(weir_yaml) document = parse(name);
+    WEIR_AUTO(weir_yaml) document = yaml_of(name);
     WEIR_AUTO(configured_metric) asked = open_metric(document);
     double value = 0;
     assert_true(orchestrator_metric_value(asked, input, &value));
@@ -74,7 +67,7 @@ static void a_window_of_one_class_is_undefined(void **state)
     const int64_t ones[] = {1, 1}, zeros[] = {0, 0};
     static const char *const RANKINGS[] = {"roc_auc", "pr_auc"};
     for (size_t i = 0; i < WEIR_COUNT(RANKINGS); i++) {
-        WEIR_AUTO(weir_yaml) document = parse(RANKINGS[i]);
+        WEIR_AUTO(weir_yaml) document = yaml_of(RANKINGS[i]);
         WEIR_AUTO(configured_metric) asked = open_metric(document);
         double value = 7;
         struct metric_input input = {.values = values, .labels = ones, .count = 2, .width = 1};
@@ -89,7 +82,7 @@ static void every_metric_is_undefined_without_samples(void **state)
 {
     (void)state;
     for (size_t i = 0; i < orchestrator_metric_count(); i++) {
-        WEIR_AUTO(weir_yaml) document = parse(orchestrator_metric_at(i)->name);
+        WEIR_AUTO(weir_yaml) document = yaml_of(orchestrator_metric_at(i)->name);
         WEIR_AUTO(configured_metric) asked = open_metric(document);
         struct metric_input input = {.values = NULL, .labels = NULL, .count = 0, .width = 1};
         double value = 0;
@@ -168,7 +161,7 @@ static void what_is_no_number_is_undefined_or_wrong_but_never_a_crash(void **sta
     const float values[] = {NAN, .5F, INFINITY, -INFINITY, .25F, NAN};
     const int64_t labels[] = {1, 0, INT64_MAX, INT64_MIN, 7, -1};
     for (size_t i = 0; i < orchestrator_metric_count(); i++) {
-        WEIR_AUTO(weir_yaml) document = parse(orchestrator_metric_at(i)->name);
+        WEIR_AUTO(weir_yaml) document = yaml_of(orchestrator_metric_at(i)->name);
         WEIR_AUTO(configured_metric) asked = open_metric(document);
         for (size_t width = 1; width <= 3; width++) {
             double value = 0;
@@ -188,7 +181,7 @@ static void a_regression_that_is_no_number_is_undefined(void **state)
     const int64_t labels[] = {1, 2, 4};
     const struct metric_input input = {.values = values, .labels = labels, .count = 3, .width = 1};
     for (size_t i = 0; i < WEIR_COUNT(METRICS); i++) {
-        WEIR_AUTO(weir_yaml) document = parse(METRICS[i]);
+        WEIR_AUTO(weir_yaml) document = yaml_of(METRICS[i]);
         WEIR_AUTO(configured_metric) asked = open_metric(document);
         double value = 0;
         assert_false(orchestrator_metric_value(asked, &input, &value));
@@ -201,7 +194,7 @@ static void slices_by_label_add_up_to_the_whole(void **state)
     const float values[] = {.9F, .2F, .6F, .4F, .7F};
     const int64_t labels[] = {1, 1, 0, 0, 1};
     const struct metric_input input = {.values = values, .labels = labels, .count = 5, .width = 1};
-    WEIR_AUTO(weir_yaml) document = parse("{name: accuracy, by: label}");
+    WEIR_AUTO(weir_yaml) document = yaml_of("{name: accuracy, by: label}");
     WEIR_AUTO(configured_metric) asked = open_metric(document);
     WEIR_AUTO_FREE struct metric_result *results = NULL;
     assert_string_equal(orchestrator_metric_label(asked), "accuracy(by=label)");
@@ -225,7 +218,7 @@ static void a_bootstrap_interval_lies_where_theory_says(void **state)
     }
     const struct metric_input input = {
         .values = values, .labels = labels, .count = MANY, .width = 1};
-    WEIR_AUTO(weir_yaml) document = parse("{name: accuracy, bootstrap: 400, level: 0.9}");
+    WEIR_AUTO(weir_yaml) document = yaml_of("{name: accuracy, bootstrap: 400, level: 0.9}");
     WEIR_AUTO(configured_metric) asked = open_metric(document);
     WEIR_AUTO_FREE struct metric_result *results = NULL;
     assert_int_equal(orchestrator_metric_measure(asked, &input, &results), 1);
@@ -242,7 +235,7 @@ static void measure_in_vain(struct weir_work *work, void *owner)
     struct metric_result **ret_results = owner;
     const struct metric_input input = {
         .values = VALUES, .labels = LABELS, .count = 4, .width = 1, .work = work};
-    WEIR_AUTO(weir_yaml) document = parse("{name: accuracy, bootstrap: 10000, by: label}");
+    WEIR_AUTO(weir_yaml) document = yaml_of("{name: accuracy, bootstrap: 10000, by: label}");
     WEIR_AUTO(configured_metric) asked = open_metric(document);
     weir_work_cancel(work);
     (void)orchestrator_metric_measure(asked, &input, ret_results);
@@ -303,7 +296,7 @@ static void check_groups(const char *name, const int64_t *labels, const int64_t 
     static const float VALUES[] = {.9F, .8F, .7F, .5F, .5F, .5F, .1F};
     const struct metric_input input = {
         .values = VALUES, .labels = labels, .count = 7, .width = 1, .groups = groups};
-    WEIR_AUTO(weir_yaml) document = parse(name);
+    WEIR_AUTO(weir_yaml) document = yaml_of(name);
     WEIR_AUTO(configured_metric) asked = open_metric(document);
     double value = NAN;
     bool is_defined = orchestrator_metric_value(asked, &input, &value);
@@ -348,7 +341,7 @@ static void the_bootstrap_of_a_ranking_draws_whole_groups(void **state)
     }
     const struct metric_input input = {
         .values = values, .labels = labels, .count = ALL, .width = 1, .groups = groups};
-    WEIR_AUTO(weir_yaml) document = parse("{name: group_auc, bootstrap: 400, by: group}");
+    WEIR_AUTO(weir_yaml) document = yaml_of("{name: group_auc, bootstrap: 400, by: group}");
     WEIR_AUTO(configured_metric) asked = open_metric(document);
     WEIR_AUTO_FREE struct metric_result *results = NULL;
     assert_int_equal(orchestrator_metric_measure(asked, &input, &results), 1 + USERS);
@@ -364,7 +357,7 @@ static void a_field_tells_samples_apart(void **state)
     static const int64_t LABELS[] = {1, 1, 0, 0};
     static const float VALUES[] = {.9F, .2F, .1F, .8F};
     (void)state;
-    WEIR_AUTO(weir_yaml) names = parse("[city, day]");
+    WEIR_AUTO(weir_yaml) names = yaml_of("[city, day]");
     const struct cfg_texts texts = {.count = 2, .node = weir_yaml_root(names)};
     const struct metric_input input = {.values = VALUES,
                                        .labels = LABELS,
@@ -372,14 +365,14 @@ static void a_field_tells_samples_apart(void **state)
                                        .width = 1,
                                        .slices = SLICES,
                                        .slice_names = &texts};
-    WEIR_AUTO(weir_yaml) document = parse("{name: accuracy, by: day}");
+    WEIR_AUTO(weir_yaml) document = yaml_of("{name: accuracy, by: day}");
     WEIR_AUTO(configured_metric) asked = open_metric(document);
     WEIR_AUTO_FREE struct metric_result *results = NULL;
     assert_int_equal(orchestrator_metric_measure(asked, &input, &results), 3);
     assert_string_equal(results[2].slice_of, "day");
     assert_true(results[1].slice == 1 && results[1].value == .5);
     free(results);
-    WEIR_AUTO(weir_yaml) other = parse("{name: accuracy, by: city}");
+    WEIR_AUTO(weir_yaml) other = yaml_of("{name: accuracy, by: city}");
     WEIR_AUTO(configured_metric) by_city = open_metric(other);
     assert_int_equal(orchestrator_metric_measure(by_city, &input, &results), 3);
     assert_true(results[1].slice == 7 && results[1].value == 1 && results[2].value == 0);
@@ -419,7 +412,7 @@ static void check_golden_line(char *line)
         fields[i] = strtok_r(line, "\t", &line);
         assert_non_null(fields[i]);
     }
-    WEIR_AUTO(weir_yaml) document = parse(fields[METRIC]);
+    WEIR_AUTO(weir_yaml) document = yaml_of(fields[METRIC]);
     WEIR_AUTO(configured_metric) asked = open_metric(document);
     struct metric_input input = {.values = values,
                                  .labels = labels,
@@ -484,7 +477,7 @@ static int print_values(int argc, char **argv)
         .width = width,
         .label_width = label_width};
     for (int i = 6; i < argc; i++) {
-        WEIR_AUTO(weir_yaml) document = parse(argv[i]);
+        WEIR_AUTO(weir_yaml) document = yaml_of(argv[i]);
         WEIR_AUTO(configured_metric) asked = open_metric(document);
         double value = 0;
         if (orchestrator_metric_value(asked, &input, &value))

@@ -8,6 +8,7 @@
 
 #include "core/base/memory.h"
 #include "orchestrator/triggers/window.h"
+#include "tests/support/yaml.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -101,14 +102,6 @@ static void lengths_are_numbers_or_times(void **state)
 
 /* ---- cost and performance, by hand ---- */
 
-static struct weir_yaml *parse(const char *text)
-{
-    struct weir_yaml *document = NULL;
-    struct weir_error err = {0};
-    assert_int_equal(weir_yaml_parse("t.yaml", weir_bytes_of(text), &document, &err), WEIR_OK);
-    return document;
-}
-
 static struct trigger *open_trigger(const struct weir_yaml *document)
 {
     struct trigger *trigger = NULL;
@@ -146,7 +139,8 @@ static void delay_is_what_all_samples_have_waited(void **state)
 {
     (void)state;
     static const struct trigger_measured NOTHING = {.has_model = false};
-    WEIR_AUTO(weir_yaml) document = parse("{policy: cost, samples: 10, per_training_second: 100}");
+    WEIR_AUTO(weir_yaml)
+    document = yaml_of("{policy: cost, samples: 10, per_training_second: 100}");
     WEIR_AUTO(trigger) trigger = open_trigger(document);
     assert_true(pass(trigger, 0, 10)); /* no training is known: the first check fires */
     assert_true(decide(trigger, &NOTHING, "area", true) == 45.0); /* 1 + 2 + … + 9 */
@@ -173,7 +167,7 @@ static void avoidable_misclassifications_add_up_to_a_trigger(void **state)
         .has_model = true,
         .current = {.ids = ids, .labels = labels, .values = values, .count = 10, .width = 1}};
     WEIR_AUTO(weir_yaml)
-    document = parse("{policy: performance, samples: 10, avoidable: 8, expected_accuracy: 0.9}");
+    document = yaml_of("{policy: performance, samples: 10, avoidable: 8, expected_accuracy: 0.9}");
     WEIR_AUTO(trigger) trigger = open_trigger(document);
     assert_true(pass(trigger, 0, 10));
     assert_true(decide(trigger, &measured, "avoidable", false) == 3.0);
