@@ -4,7 +4,6 @@
 #include "cli/answer.h"
 #include "cli/program.h"
 #include "cli/reference.h"
-#include "core/base/memory.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,7 +1,6 @@
 /* Looks at data, writes the file, has it checked. */
 #include "cli/init.h"
 
-#include "cli/answer.h"
 #include "cli/config.h"
 #include "cli/guessing/pipeline.h"
 #include "cli/new_file.h"

@@ -1,6 +1,5 @@
 /* Handlers of the messages that storage answers; the table is at the end. A failed statement leaves no doubt about what
  * was committed: only commits do, and whoever commits says so. */
-#include "core/base/clock.h"
 #include "storage/erasure/erasure_steps.h"
 #include "storage/feed/feed.h"
 #include "storage/reading/grants.h"

@@ -1,7 +1,6 @@
 /* Tables of CSV: delimiter, quotes, header and columns from the first lines, then every field. */
 #include "cli/guessing/table.h"
 
-#include "core/base/clock.h"
 #include "core/base/memory.h"
 
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* Waiting for Postgres, while the loop goes on with what does not need it. */
 #include "core/base/clock.h"
-#include "core/base/memory.h"
 #include "core/db/connection.h"
 #include "core/loop/loop.h"
 

@@ -1,7 +1,6 @@
 /* CURVE keys on sockets, and in the text of an address. */
 #include "core/rpc/keys.h"
 
-#include "core/base/bytes.h"
 #include "core/base/memory.h"
 
 #include <string.h>

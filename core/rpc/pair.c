@@ -2,7 +2,6 @@
 #include "core/rpc/pair.h"
 
 #include "core/base/bytes.h"
-#include "core/base/memory.h"
 #include "core/rpc/secret_file.h"
 
 #include <string.h>

@@ -1,8 +1,6 @@
 /* Files of an export: see export_formats.h. */
 #include "core/wire/export_formats.h"
 
-#include "core/base/bytes.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>

@@ -6,7 +6,6 @@
 #include "core/wire/selection_policies.h"
 #include "orchestrator/drift/detector.h"
 #include "orchestrator/drift/judge.h"
-#include "orchestrator/sharing/arbiter.h"
 #include "orchestrator/triggers/trigger.h"
 #include "orchestrator/values/name.h"
 

@@ -2,7 +2,6 @@
  * which a sample failed goes with the sample; an error may quote anything, so it goes with every erasure, and so do
  * digests of batches: of one small batch, they would tell whether somebody's record was that. */
 #include "core/base/memory.h"
-#include "core/wire/sample.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/erasures/erasure_state.h"
 #include "orchestrator/pipeline/pipeline.h"

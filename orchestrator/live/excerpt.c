@@ -1,7 +1,6 @@
 /* An excerpt for each topic of the page: see excerpt.h. */
 #include "orchestrator/live/excerpt.h"
 
-#include "core/base/attributes.h"
 #include "core/base/path.h"
 
 #include <string.h>

@@ -2,8 +2,6 @@
  * over a connection that is opened for it, so that a table which is locked or large keeps nobody waiting. */
 #include "orchestrator/monitoring/parts.h"
 
-#include "core/base/clock.h"
-#include "core/base/memory.h"
 #include "core/loop/work.h"
 #include "core/wire/cache_segment.h"
 #include "orchestrator/erasures/erasure.h"

@@ -2,7 +2,6 @@
  * database, with the newest trigger that was made with it, so that models are used with what they were made with. */
 #include "core/base/clock.h"
 #include "core/base/hash.h"
-#include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/config/difference.h"
 #include "orchestrator/config/parse.h"

@@ -1,7 +1,7 @@
 /* Times of a row as JSON. */
 #include "orchestrator/pipeline/timeline.h"
 
-#include "orchestrator/context/events.h"
+#include "orchestrator/values/json_object.h"
 
 enum step { ARRIVED, FIRED, SEALED, FIRST_BATCH, TRAINED, STORED, EVALUATED, STEPS };
 

@@ -1,7 +1,6 @@
 /* Command lines and environments, each a copy. */
 #include "orchestrator/platform/site.h"
 
-#include "core/base/bytes.h"
 #include "core/base/memory.h"
 #include "core/service/programs.h"
 #include "orchestrator/launchers/launcher.h"

@@ -3,7 +3,6 @@
 #include "orchestrator/topics/topic.h"
 
 #include "core/base/clock.h"
-#include "core/base/memory.h"
 #include "orchestrator/values/json_object.h"
 
 enum { NOTED_MS_MAX = 5000, LOOK_MS = 10, REVOKED_SHOWN = 100 };

@@ -1,7 +1,6 @@
 /* See plan_json.h. */
 #include "orchestrator/values/plan_json.h"
 
-#include "core/base/memory.h"
 #include "orchestrator/values/json_object.h"
 
 #include <string.h>

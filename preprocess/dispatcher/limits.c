@@ -1,8 +1,6 @@
 /* See limits.h. */
 #include "preprocess/dispatcher/limits.h"
 
-#include "core/base/bytes.h"
-
 #include <math.h>
 #include <unistd.h>
 

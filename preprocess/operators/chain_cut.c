@@ -1,8 +1,6 @@
 /* The cut of a chain: where it may be, and what the rows there depend on. */
 #include "preprocess/operators/chain_steps.h"
 
-#include "core/base/memory.h"
-
 #include <string.h>
 
 size_t preprocess_chain_cut_at(const struct chain *chain)

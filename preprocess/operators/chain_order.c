@@ -1,8 +1,6 @@
 /* The operators of a chain in another order than they were written in, and without the last of them. */
 #include "preprocess/operators/chain_steps.h"
 
-#include "core/base/memory.h"
-
 #include <assert.h>
 #include <limits.h>
 #include <string.h>

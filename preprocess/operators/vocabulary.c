@@ -3,7 +3,6 @@
 
 #include "core/base/error.h"
 #include "core/base/hash.h"
-#include "core/base/memory.h"
 
 #include <string.h>
 

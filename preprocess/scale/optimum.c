@@ -1,8 +1,6 @@
 /* See optimum.h. */
 #include "preprocess/scale/optimum.h"
 
-#include "core/base/bytes.h"
-
 #include <math.h>
 
 /* ---- one stage ---- */

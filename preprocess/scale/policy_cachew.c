@@ -4,8 +4,6 @@
 #include "preprocess/scale/bounds.h"
 #include "preprocess/scale/history.h"
 
-#include "core/base/require.h"
-
 struct cachew_options {
     double threshold_up, threshold_down; /* kMinBatchTimeRelativeImprovementUp, …Down */
     double outlier;                      /* relative changes beyond it are not believed */

@@ -7,8 +7,6 @@
 #include "preprocess/scale/bounds.h"
 #include "preprocess/scale/history.h"
 
-#include "core/base/require.h"
-
 enum pecan_mode { MODE_COST, MODE_PERFORMANCE };
 
 struct pecan_options {

@@ -8,8 +8,6 @@
  * conditioning of Cohen & Kaplan 2007, with which a weighted sum over the set estimates the sum over
  * all candidates without bias. */
 #include "core/base/elementary.h"
-#include "core/base/memory.h"
-#include "core/base/number.h"
 #include "selector/policies/least.h"
 
 #include <float.h>

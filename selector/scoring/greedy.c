@@ -4,7 +4,6 @@
 #include "core/base/elementary.h"
 #include "core/base/heap.h"
 #include "core/base/memory.h"
-#include "core/base/number.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,6 @@
 /* See compressed.h. */
 #include "storage/formats/compressed.h"
 
-#include "core/base/memory.h"
-
 #include <string.h>
 
 static const struct {

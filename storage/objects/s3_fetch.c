@@ -1,7 +1,6 @@
 /* Piece by piece: see s3_fetch.h. */
 #include "storage/objects/s3_fetch.h"
 
-#include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "storage/objects/s3_call.h"

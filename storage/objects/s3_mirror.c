@@ -1,7 +1,6 @@
 /* A pass over a bucket, request by request: see s3_mirror.h. */
 #include "storage/objects/s3_mirror_state.h"
 
-#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "storage/formats/text.h"

@@ -1,7 +1,6 @@
 /* Files in place of objects that stay where they are: see s3_mirror_state.h and s3_shell.h. */
 #include "storage/objects/s3_mirror_state.h"
 
-#include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "storage/files/copy.h"
 #include "storage/objects/s3_purge.h"

@@ -1,7 +1,6 @@
 /* Requests for ranges, and the fetches that serve them: see s3_ranges.h. */
 #include "storage/objects/s3_ranges.h"
 
-#include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "storage/formats/text.h"

@@ -2,7 +2,6 @@
 #include "storage/objects/s3_sign.h"
 
 #include "core/base/error.h"
-#include "core/base/memory.h"
 
 #include <sodium.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 /* See bucket.h. */
 #include "storage/preview/bucket.h"
 
-#include "core/base/clock.h"
 #include "storage/objects/s3_call.h"
 
 #include <stdlib.h>

@@ -10,7 +10,6 @@
 #include "preprocess/operators/operator.h"
 
 #include "core/base/clock.h"
-#include "core/base/hash.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 
