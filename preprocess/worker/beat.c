@@ -51,15 +51,31 @@ static void take_keys(const struct worker *worker, const struct msg_worker_order
                  err.text);
 }
 
+/* Says once why it has nothing to do: a dispatcher that is not there comes back, and one that refuses it does not
+ * change its mind by itself. */
+static void note_refused(struct worker *worker, const struct weir_error *err)
+{
+    bool is_passing = err->status == WEIR_TIMEOUT || err->status == WEIR_UNAVAILABLE;
+    bool is_news = !is_passing && worker->refused != err->status;
+    if (is_news)
+        weir_log(WEIR_LOG_WARN, "the platform refuses this worker, which has nothing to do",
+                 "reason=\"%s\"", err->text);
+    else
+        weir_log(WEIR_LOG_DEBUG, "no orders, beating on", "reason=\"%s\"", err->text);
+    if (is_news)
+        worker->refused = err->status;
+}
+
 static void on_orders(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct worker *worker = owner;
     worker->beat_open = false;
     if (reply == NULL) {
-        weir_log(WEIR_LOG_DEBUG, "no orders, beating on", "reason=\"%s\"", err->text);
+        note_refused(worker, err);
         return;
     }
     const struct msg_worker_orders *orders = reply->message;
+    worker->refused = WEIR_OK;
     forget_reported(worker);
     worker->told_ms = worker->beat_ms;
     worker->reasons_known = worker->reasons_sent;

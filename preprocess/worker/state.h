@@ -155,11 +155,12 @@ struct worker {
     void (*prepare)(struct worker *worker); /* tasks.h */
 
     bool beat_open;
-    bool is_unreached; /* a consumer has told the dispatcher that it cannot reach it */
-    bool beat_due;     /* something has changed that the dispatcher should know at once */
-    int64_t beat_ms;   /* when the newest beat was sent */
-    int64_t told_ms;   /* when the newest one was sent that the dispatcher has answered */
-    int64_t pause_ms;  /* minimum between two beats, set by the dispatcher */
+    bool is_unreached;        /* a consumer has told the dispatcher that it cannot reach it */
+    enum weir_status refused; /* with which its beats are, as was said; WEIR_OK: they are not */
+    bool beat_due;            /* something has changed that the dispatcher should know at once */
+    int64_t beat_ms;          /* when the newest beat was sent */
+    int64_t told_ms;          /* when the newest one was sent that the dispatcher has answered */
+    int64_t pause_ms;         /* minimum between two beats, set by the dispatcher */
     /* Changes to the reasons of failed samples: made, sent with the newest beat, acknowledged. */
     uint64_t reasons, reasons_sent, reasons_known;
     bool hold_open;

@@ -182,7 +182,9 @@ def test_a_worker_of_another_name_than_its_key_is_refused_in_words():
         with working(lab, "worker-1", key=key, options=["--log-level", "debug"]) as other, \
                 working(lab, "rosa-7", key=key) as array:
             array.await_row(lambda row: True)
-            await_that(lambda: "has the key of 'rosa': expected --name rosa" in other.log.read_text(), other.log.read_text)
+            await_that(lambda: "no orders, beating on" in other.log.read_text(), other.log.read_text)  # it was refused before
+            (line,) = (line for line in other.log.read_text().splitlines() if "the platform refuses this worker" in line)
+            assert "has the key of 'rosa': expected --name rosa" in line, line
             assert other.row() is None
     lab.remove()
 
