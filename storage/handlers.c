@@ -218,6 +218,15 @@ static void on_rows_return(void *owner, struct weir_request *request)
     weir_rpc_reply(request->server, &request->route, MSG_rows_returned, NULL, NULL);
 }
 
+static void on_rows_claim(void *owner, struct weir_request *request)
+{
+    struct storage *storage = owner;
+    struct weir_error err;
+    enum weir_status status = storage_rows_claim(storage->lent, request->message, &err);
+
+    weir_rpc_answer(request, status, MSG_rows_claimed, NULL, NULL, &err);
+}
+
 /* ---- while a statement is waited for ---- */
 
 /* False for an answer that needs a statement itself, which is UNAVAILABLE. */
@@ -320,5 +329,6 @@ const struct weir_rpc_handler STORAGE_HANDLERS[] = {
     WEIR_ON(find, on_find),
     WEIR_ON(rows_lend, on_rows_lend),
     WEIR_ON(rows_return, on_rows_return),
+    WEIR_ON(rows_claim, on_rows_claim),
     {MSG_none, NULL},
 };

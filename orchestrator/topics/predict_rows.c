@@ -24,6 +24,7 @@ enum {
     ROW_BYTES = 12,         /* of JSON: its number … */
     VALUE_BYTES = 24,       /* … and each value */
     SEAL_MS = 10000,
+    CLAIM_MS = 10000,
 };
 
 /* ---- the answer ---- */
@@ -156,6 +157,25 @@ static void seal(struct topic_call *call)
     weir_rpc_call(call->context->selector, MSG_window_seal, &message, SEAL_MS, on_sealed, call);
 }
 
+static void on_claimed(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    if (reply == NULL)
+        orchestrator_topic_refuse(owner, err);
+    else
+        seal(owner);
+}
+
+/* Ids of rows are easily guessed: those of others are refused. */
+static void claim(struct topic_call *call)
+{
+    const struct topic_sender *sender = &call->sender;
+    const struct msg_rows_claim message = {
+        .key = sender->role == WEIR_ROLE_PLATFORM ? "" : sender->who,
+        .first = (uint64_t)orchestrator_topic_number(call, "first", 0),
+        .count = (uint64_t)orchestrator_topic_number(call, "count", 0)};
+    weir_rpc_call(call->context->storage, MSG_rows_claim, &message, CLAIM_MS, on_claimed, call);
+}
+
 /* ---- the topics ---- */
 
 void orchestrator_topic_predict_rows(struct topic_call *call)
@@ -172,7 +192,7 @@ void orchestrator_topic_predict_rows(struct topic_call *call)
     else if (orchestrator_topic_choose_model(call, pipeline, &call->text, &err) != WEIR_OK)
         orchestrator_topic_refuse(call, &err);
     else
-        seal(call);
+        claim(call);
 }
 
 /* Returns the dataset that is asked for, or the first one; NULL: the pipeline has no such one. */

@@ -361,6 +361,22 @@ void storage_rows_return(struct lent_rows *lent, const struct weir_request *requ
         end(lent, loan);
 }
 
+enum weir_status storage_rows_claim(const struct lent_rows *lent,
+                                    const struct msg_rows_claim *asked, struct weir_error *err)
+{
+    uint64_t key = weir_quota_key(asked->key);
+    const struct loan *loan;
+
+    LIST_FOREACH (loan, &lent->loans, link)
+        if (loan->key == key && asked->first >= loan->first &&
+            asked->first - loan->first < loan->count &&
+            asked->count <= loan->count - (asked->first - loan->first))
+            return WEIR_OK;
+    return weir_fail(err, WEIR_NOT_FOUND,
+                     "these rows are lent no more by whoever asks for them: storage was restarted, "
+                     "or there was no time to renew the loan; ask again");
+}
+
 bool storage_rows_are_lent(const struct weir_u64s *ids)
 {
     return ids->count > 0 && weir_sample_dataset(ids->at[0]) == WEIR_DATASET_LENT;

@@ -29,6 +29,11 @@ enum weir_status storage_rows_lend(struct lent_rows *lent, struct weir_request *
                                    struct weir_error *err) WEIR_MUST_USE;
 void storage_rows_return(struct lent_rows *lent, const struct weir_request *request);
 
+/* NOT_FOUND unless the rows are of a loan of that key: no row is predicted for anybody else. */
+enum weir_status storage_rows_claim(const struct lent_rows *lent,
+                                    const struct msg_rows_claim *asked,
+                                    struct weir_error *err) WEIR_MUST_USE;
+
 /* True when the first of `ids` is of a lent row: a request is for samples or for lent rows. */
 bool storage_rows_are_lent(const struct weir_u64s *ids);
 /* Answers about lent rows. What is no longer lent is GONE. */

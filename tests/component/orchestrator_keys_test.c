@@ -5,6 +5,7 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/rpc/pass.h"
+#include "core/wire/sample.h"
 #include "orchestrator/keys/keys.h"
 #include "orchestrator/runs/run_state.h"
 #include "tests/support/keyed.h"
@@ -102,12 +103,23 @@ static const char PIPELINE[] = "pipeline: {name: p}\n"
                                "trigger: {policy: amount, samples: 30}\n"
                                "selection: {}\npreprocess: {}\ntraining: {}\n";
 
-enum { MALLORY, BLUE, PEOPLE };
+enum { MALLORY, BLUE, ANNA, EVE, PEOPLE };
 
 static const struct keyed_person WHO[PEOPLE] = {
     [MALLORY] = {"mallory", WEIR_ROLE_TRAINER, ""},
     [BLUE] = {"blue", WEIR_ROLE_TRAINER, "blue"},
+    [ANNA] = {"anna", WEIR_ROLE_SUBMITTER, ""},
+    [EVE] = {"eve", WEIR_ROLE_SUBMITTER, ""},
 };
+
+static struct keyed keyed;
+
+static int end_keyed(void **state)
+{
+    keyed_end(&keyed);
+    keyed = (struct keyed){.done = false};
+    return stage_teardown(state);
+}
 
 /* A run whose trainer has asked what to do, and does not get on. */
 static struct run *begin_run(struct stage *stage)
@@ -136,11 +148,10 @@ static void on_orders(void *owner, const struct weir_reply *reply, const struct 
     beaten->stop = ((const struct msg_run_orders *)reply->message)->stop;
 }
 
-static bool is_stopped(const struct stage *stage, struct keyed *keyed, size_t who,
-                       const struct msg_run_beat *beat)
+static bool is_stopped(const struct stage *stage, size_t who, const struct msg_run_beat *beat)
 {
     struct beaten beaten = {.done = false};
-    weir_rpc_call(keyed->peers[who], MSG_run_beat, beat, KEYED_MS, on_orders, &beaten);
+    weir_rpc_call(keyed.peers[who], MSG_run_beat, beat, KEYED_MS, on_orders, &beaten);
     test_loop_until(stage->loop, &beaten.done);
     return beaten.stop;
 }
@@ -151,7 +162,6 @@ static void whoever_knows_a_session_of_another_key_says_nothing_of_its_run(void 
     static const enum weir_message CASES[] = {MSG_run_request, MSG_run_beat, MSG_run_done,
                                               MSG_run_next,    MSG_command,  MSG_health};
     struct stage *stage = *state;
-    struct keyed keyed = {.done = false};
     keyed_begin(&keyed, stage->loop, stage->orch->topics.server, WHO, PEOPLE);
     struct run *run = begin_run(stage);
     uint64_t number = (uint64_t)run->number, session = run->group.members[0].session;
@@ -163,8 +173,8 @@ static void whoever_knows_a_session_of_another_key_says_nothing_of_its_run(void 
     const struct msg_run_next stays = {.run = number, .session = session};
     assert_int_equal(keyed_ask(&keyed, BLUE, MSG_run_request, &asks), WEIR_DENIED);
     assert_non_null(strstr(keyed.words, "is of another tenant"));
-    for (size_t who = 0; who < PEOPLE; who++) {
-        assert_true(is_stopped(stage, &keyed, who, &beats));
+    for (size_t who = MALLORY; who <= BLUE; who++) {
+        assert_true(is_stopped(stage, who, &beats));
         assert_int_equal(keyed_ask(&keyed, who, MSG_run_done, &ends), WEIR_STALE);
         assert_int_equal(keyed_ask(&keyed, who, MSG_run_next, &stays), WEIR_OK); /* it may leave */
     }
@@ -173,7 +183,20 @@ static void whoever_knows_a_session_of_another_key_says_nothing_of_its_run(void 
     keyed_assert_covered(ORCHESTRATOR_HANDLERS, CASES, WEIR_COUNT(CASES));
     stage->fires_first = 0;
     stage_until_reported(stage, "\"trigger_fired\"", 2); /* it has gone on */
-    keyed_end(&keyed);
+}
+
+static void rows_are_predicted_for_nobody_but_the_key_that_lends_them(void **state)
+{
+    struct stage *stage = *state;
+    WEIR_AUTO_FREE char *arguments =
+        weir_format("{\"pipeline\": \"p\", \"first\": %llu, \"count\": 1}",
+                    (unsigned long long)weir_sample_id(WEIR_DATASET_LENT, 0, 5));
+    const struct msg_command predict = {.topic = "predict_rows", .arguments = arguments};
+    (void)stage_run(stage, PIPELINE);
+    keyed_begin(&keyed, stage->loop, stage->orch->topics.server, WHO, PEOPLE);
+    assert_int_equal(keyed_ask(&keyed, EVE, MSG_command, &predict), WEIR_NOT_FOUND);
+    assert_string_equal(keyed.words, "these rows are not lent");
+    assert_int_equal(keyed_ask(&keyed, ANNA, MSG_command, &predict), WEIR_OK);
 }
 
 /* By hand, as nothing is answered while the loop stands. */
@@ -215,8 +238,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_platform_that_listens_to_its_own_host_alone_makes_no_keys,
                                         stage_setup, stage_teardown),
         cmocka_unit_test_setup_teardown(
-            whoever_knows_a_session_of_another_key_says_nothing_of_its_run, stage_setup,
-            stage_teardown),
+            whoever_knows_a_session_of_another_key_says_nothing_of_its_run, stage_setup, end_keyed),
+        cmocka_unit_test_setup_teardown(rows_are_predicted_for_nobody_but_the_key_that_lends_them,
+                                        stage_setup, end_keyed),
         cmocka_unit_test_setup_teardown(
             one_key_has_no_more_requests_under_way_than_it_leaves_to_others, stage_setup,
             stage_teardown),

@@ -48,6 +48,18 @@ static void on_dataset(void *owner, struct weir_request *request)
     weir_rpc_reply(request->server, &request->route, MSG_dataset_is, &answer, NULL);
 }
 
+/* All that are lent are anna's. */
+static void on_rows_claim(void *owner, struct weir_request *request)
+{
+    const struct msg_rows_claim *asked = request->message;
+    struct weir_error err = {0};
+    enum weir_status status = strcmp(asked->key, "anna") == 0
+                                  ? WEIR_OK
+                                  : weir_fail(&err, WEIR_NOT_FOUND, "these rows are not lent");
+    (void)owner;
+    weir_rpc_answer(request, status, MSG_rows_claimed, NULL, NULL, &err);
+}
+
 /* Pages of seven, so that triggers fall inside and between them. */
 static void on_replay(void *owner, struct weir_request *request)
 {
@@ -119,6 +131,7 @@ static const struct weir_rpc_handler STORAGE[] = {
     WEIR_ON(dataset_declare, on_declare),
     WEIR_ON(dataset_request, on_dataset),
     WEIR_ON(replay_read, on_replay),
+    WEIR_ON(rows_claim, on_rows_claim),
     WEIR_ON(erase_progress_request, stage_on_erase_progress_request),
     WEIR_ON(erase_samples_request, stage_on_erase_samples_request),
     WEIR_ON(erase_reports_request, stage_on_erase_reports_request),

@@ -183,6 +183,41 @@ static void a_loan_is_renewed_and_ended_by_the_key_that_began_it(void **state)
     assert_int_equal(lend(fixture, EVE, 5, false), WEIR_OK);
 }
 
+static enum weir_status claim(const struct fixture *fixture, const char *key, uint64_t first,
+                              uint64_t count)
+{
+    const struct msg_rows_claim asked = {.key = key, .first = first, .count = count};
+    struct weir_error err;
+
+    return storage_rows_claim(fixture->inside.storage->lent, &asked, &err);
+}
+
+static void on_lent(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    assert_null(err);
+    *(uint64_t *)owner = ((const struct msg_rows_lent *)reply->message)->first;
+}
+
+static void rows_are_predicted_for_the_key_that_lends_them(void **state)
+{
+    struct fixture *fixture = *state;
+    uint64_t first = 0;
+
+    (void)storage_inside_declare(&fixture->inside, LINES);
+    assert_int_equal(lend(fixture, ANNA, 5, true), WEIR_OK);
+    const struct msg_rows_lend again = {.dataset = "lines", .loan = 5};
+    weir_rpc_call(fixture->keyed.peers[ANNA], MSG_rows_lend, &again, KEYED_MS, on_lent, &first);
+    assert_int_equal(lend(fixture, EVE, 5, true), WEIR_OK); /* its row comes next */
+    assert_int_equal(lend(fixture, ANNA, 5, false), WEIR_OK);
+    assert_int_not_equal(first, 0);
+    assert_int_equal(claim(fixture, "anna", first, 1), WEIR_OK);
+    assert_int_equal(claim(fixture, "eve", first + 1, 1), WEIR_OK);
+    assert_int_equal(claim(fixture, "eve", first, 1), WEIR_NOT_FOUND);
+    assert_int_equal(claim(fixture, "eve", first, 2), WEIR_NOT_FOUND);
+    assert_int_equal(claim(fixture, "anna", first, 2), WEIR_NOT_FOUND);
+    assert_int_equal(claim(fixture, "", first, 1), WEIR_NOT_FOUND);
+}
+
 /* The smallest there are: it is their number that counts. */
 static void one_key_lends_no_more_than_it_leaves_to_others(void **state)
 {
@@ -368,6 +403,7 @@ int main(void)
                                         begin, end),
         cmocka_unit_test_setup_teardown(a_loan_is_renewed_and_ended_by_the_key_that_began_it, begin,
                                         end),
+        cmocka_unit_test_setup_teardown(rows_are_predicted_for_the_key_that_lends_them, begin, end),
         cmocka_unit_test_setup_teardown(one_key_lends_no_more_than_it_leaves_to_others, begin, end),
         cmocka_unit_test_setup_teardown(
             one_key_has_no_more_wait_for_the_disk_than_it_leaves_to_others, begin, end),
