@@ -218,6 +218,7 @@ struct erasure_record {
     bool is_blank; /* no row of its samples tells anything */
     struct scrub_target target;
     char *parent; /* folder with unlinked files that is not yet synced */
+    size_t kept;  /* bytes of it that stay though they name empty folders */
     struct pending_progress pending_progress;
 
     struct id_list hashes;   /* of subjects and keys of its samples */

@@ -5,6 +5,7 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "storage/catalog/guard.h"
+#include "storage/files/copy.h"
 #include "storage/files/extent.h"
 #include "storage/files/owned.h"
 #include "storage/files/place.h"
@@ -423,13 +424,16 @@ enum weir_status storage_scrub_store_blocked(struct store *store, struct erasure
 
 /* ---- overwriting ---- */
 
-/* Syncs the folder of unlinked files; while that fails it stays to be synced. */
+/* Syncs the folder of unlinked files; while that fails it stays to be synced. Of copies it goes if nothing is left in
+ * it: its name may be a person's. */
 static enum weir_status sync_parent(struct erasure_record *erasure, struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
 
-    if (erasure->parent != NULL)
+    if (erasure->parent != NULL) {
+        storage_copy_prune(erasure->parent, erasure->kept);
         status = weir_sync_parent(erasure->parent, err);
+    }
     if (status != WEIR_OK && status != WEIR_NOT_FOUND)
         return storage_scrub_stuck(erasure, erasure->parent, "unlinked for good", err);
     free(erasure->parent);
@@ -452,8 +456,8 @@ enum weir_status storage_scrub_sync(struct erasure_record *erasure, struct weir_
 }
 
 /* Unlinked files of one folder are synced together: remembers a path of it. */
-static enum weir_status sync_later(struct erasure_record *erasure, const char *path,
-                                   struct weir_error *err)
+static enum weir_status sync_later(struct erasure_record *erasure, const struct dataset *dataset,
+                                   const char *path, struct weir_error *err)
 {
     size_t size = (size_t)(strrchr(path, '/') - path) + 1;
     enum weir_status status = WEIR_OK;
@@ -463,6 +467,7 @@ static enum weir_status sync_later(struct erasure_record *erasure, const char *p
         return WEIR_OK;
     status = sync_parent(erasure, err);
     erasure->parent = weir_strdup(path);
+    erasure->kept = dataset->declaration->is_copied ? strlen(dataset->copies) + 1 : strlen(path);
     return status;
 }
 
@@ -478,14 +483,14 @@ static enum weir_status unlink_sample(struct erasure_record *erasure, const stru
         if (!is_missing(errno))
             return storage_scrub_stuck(erasure, path, "unlinked", err);
         storage_scrub_remark_missing(erasure, found, id);
-        return sync_later(erasure, path, err);
+        return sync_later(erasure, found->dataset, path, err);
     } else if (now.st_ino != found->file->inode) {
         return miss(erasure, found, path, err);
     } else if (unlinkat(folder, name, 0) < 0) {
         return storage_scrub_stuck(erasure, path, "unlinked", err);
     }
     storage_page_row_scrubbed(row, found->dataset, storage_file_number(found->file), found->length);
-    return sync_later(erasure, path, err);
+    return sync_later(erasure, found->dataset, path, err);
 }
 
 /* The end of the payload of the sample before it in the same file; 0: there is none. */
@@ -643,7 +648,7 @@ static enum weir_status unlink_sidecar(struct erasure_record *erasure, const str
     if (storage_sidecar_unlink(found->dataset, found->file) < 0 && !is_missing(errno))
         return errno == ESTALE ? miss(erasure, found, path, err)
                                : storage_scrub_stuck(erasure, path, "unlinked", err);
-    return sync_later(erasure, path, err);
+    return sync_later(erasure, found->dataset, path, err);
 }
 
 enum weir_status storage_scrub_one(struct eraser *eraser, struct erasure_record *erasure,

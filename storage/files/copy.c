@@ -292,14 +292,21 @@ bool storage_copy_is_blocked(const struct dataset *dataset, const char *path)
 void storage_copy_remove(const struct dataset *dataset, const char *path)
 {
     WEIR_AUTO_FREE char *place = weir_format("%s/%s", dataset->copies, path);
-    char *below = place + strlen(dataset->copies) + 1;
-    char *slash;
 
     unlink(place);
-    while ((slash = strrchr(below, '/')) != NULL) {
+    storage_copy_prune(place, strlen(dataset->copies) + 1);
+}
+
+void storage_copy_prune(char *place, size_t kept)
+{
+    char *slash;
+
+    while ((slash = strrchr(place + kept, '/')) != NULL) {
         *slash = '\0';
-        if (rmdir(place) < 0)
-            return;
+        if (rmdir(place) == 0 || errno == ENOENT)
+            continue;
+        *slash = '/';
+        return;
     }
 }
 

@@ -50,6 +50,9 @@ bool storage_copy_adopt(const struct dataset *dataset, const struct stored_file 
 bool storage_copy_is_blocked(const struct dataset *dataset, const char *path);
 /* Unlinks a copy, and the folders that are empty then. What fails is swept at the next start. */
 void storage_copy_remove(const struct dataset *dataset, const char *path);
+/* Removes the folders of an unlinked copy that are empty, but for the first `kept` bytes; `place` ends with the last
+ * of them then: to sync its parent is to sync what was removed. */
+void storage_copy_prune(char *place, size_t kept);
 
 /* Everything copied so far survives a power cut. */
 enum weir_status storage_copy_sync(const struct dataset *dataset,

@@ -105,6 +105,25 @@ static void a_copy_that_is_gone_is_said_and_not_counted(void **state)
     assert_true(remarks_of(&erasure, "is gone"));
 }
 
+/* A folder may be called after the person whose files are in it. */
+static void folders_of_copies_go_with_their_last_file(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(storage_lab_path(&lab, "source/all"), 0755), 0);
+    assert_int_equal(mkdir(storage_lab_path(&lab, "source/all/anna"), 0755), 0);
+    storage_lab_write(&lab, "all/anna/a.txt", "the purple weir at Anna's mill overflowed today");
+    storage_lab_write(&lab, "all/b.txt", "Bob answers with something entirely different");
+    storage_lab_write(&lab, "manifest.csv",
+                      "path,time,label,subject\nall/anna/a.txt,2002-08-01,ham,anna@example.org\n"
+                      "all/b.txt,2002-08-02,spam,bob@example.org\n");
+    assert_int_equal(storage_lab_declare(&lab, STORAGE_LAB_MAILS), WEIR_OK);
+    (void)storage_lab_await(&lab, "mails", 1);
+    assert_int_equal(access(storage_lab_path(&lab, "data/storage/mails/all/anna/a.txt"), F_OK), 0);
+    (void)storage_lab_erase(&lab, "u1", ANNA, "verified");
+    assert_int_equal(access(storage_lab_path(&lab, "data/storage/mails/all/anna"), F_OK), -1);
+    assert_int_equal(access(storage_lab_path(&lab, "data/storage/mails/all/b.txt"), F_OK), 0);
+}
+
 static void damaged_fingerprints_verify_nothing(void **state)
 {
     struct msg_erase_is erasure;
@@ -459,6 +478,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(an_erased_mail_is_gone_and_stays_out),
         CASE(a_copy_that_is_gone_is_said_and_not_counted),
+        CASE(folders_of_copies_go_with_their_last_file),
         CASE(damaged_fingerprints_verify_nothing),
         CASE(nothing_clear_of_a_subject_reaches_postgres),
         CASE(the_same_request_again_is_the_same_erasure),
