@@ -50,6 +50,7 @@ static char **foreign_environment(const struct orchestrator_site *site,
 {
     const struct weir_yaml_node *more = program->foreign->env;
 
+    env = orchestrator_environment_keep_memory(env);
     env = orchestrator_environment_add(env, "WEIR_RUN", program->run);
     if (!program->is_elsewhere)
         env = orchestrator_environment_add(env, "WEIR_SOCKET_DIR", site->datadir->trainer_dir);

@@ -10,6 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Of memory that a program frees, and its allocator keeps. */
+enum {
+    KEPT_PIECE_BYTES = 32 << 20, /* the most that glibc takes for this option */
+    KEPT_BYTES = 256 << 20,
+};
+
 static bool begins_with(const char *text, const char *start)
 {
     return strncmp(text, start, strlen(start)) == 0;
@@ -62,19 +68,27 @@ char **orchestrator_environment_apart(const char *gpus)
     return env;
 }
 
-char **orchestrator_environment_add(char **env, const char *name, const char *value)
+/* Returns the place of the variable `name`, or the end. */
+static size_t find(char *const *env, const char *name)
 {
     WEIR_AUTO_FREE char *start = weir_format("%s=", name);
     size_t count = 0;
 
     while (env[count] != NULL && !begins_with(env[count], start))
         count++;
+    return count;
+}
+
+char **orchestrator_environment_add(char **env, const char *name, const char *value)
+{
+    size_t count = find(env, name);
     bool is_new = env[count] == NULL;
+
     if (is_new)
         env = weir_realloc(env, count + 2, sizeof(*env));
     else
         free(env[count]);
-    env[count] = weir_format("%s%s", start, value);
+    env[count] = weir_format("%s=%s", name, value);
     if (is_new)
         env[count + 1] = NULL;
     return env;
@@ -85,6 +99,22 @@ static char **add_number(char **env, const char *name, unsigned number)
     char text[16];
     (void)snprintf(text, sizeof(text), "%u", number);
     return orchestrator_environment_add(env, name, text);
+}
+
+char **orchestrator_environment_keep_memory(char **env)
+{
+    static const struct {
+        const char *name;
+        unsigned bytes;
+    } BOUNDS[] = {
+        {"MALLOC_MMAP_THRESHOLD_", KEPT_PIECE_BYTES},
+        {"MALLOC_TRIM_THRESHOLD_", KEPT_BYTES},
+    };
+
+    for (size_t i = 0; i < WEIR_COUNT(BOUNDS); i++)
+        if (env[find(env, BOUNDS[i].name)] == NULL)
+            env = add_number(env, BOUNDS[i].name, BOUNDS[i].bytes);
+    return env;
 }
 
 char **orchestrator_environment_add_rank(char **env, const struct orchestrator_rank *rank)

@@ -18,6 +18,9 @@ char **orchestrator_environment_of_service(void) WEIR_MUST_USE;
 char **orchestrator_environment_apart(const char *gpus) WEIR_MUST_USE;
 /* Takes over `env` and returns it with NAME=value, in place of any other value of that name. */
 char **orchestrator_environment_add(char **env, const char *name, const char *value) WEIR_MUST_USE;
+/* Takes over `env` and returns it with bounds for glibc's allocator, unless it has some: it keeps the memory of one
+ * step for the next. Otherwise each step gives its tensors back to the system, and gets their pages again, cleared. */
+char **orchestrator_environment_keep_memory(char **env) WEIR_MUST_USE;
 /* One of the processes that do a run together. */
 struct orchestrator_rank {
     uint32_t rank, ranks;

@@ -227,6 +227,24 @@ def test_a_program_learns_from_the_part_of_each_batch_that_is_wanted():
     lab.remove()
 
 
+def faults_of_a_step(lab, system):
+    run = Run(lab.pipeline, lab.data_dir, system).finish()
+    (trained,) = run.of("training_finished")
+    shutil.rmtree(lab.data_dir)
+    return trained["metrics"]["faults"]
+
+
+def test_a_step_has_the_memory_of_the_one_before():
+    """The system file may say otherwise, as for a program that shares its host with others."""
+    lab = PythonLab(samples=60, every=60, epochs=1, pipeline=re.sub(r"evaluation: .*\n", "", OURS))
+    system = lab.script("steps.py", modes="modes: [train]")
+    kept = faults_of_a_step(lab, system)
+    system.write_text(system.read_text().replace("env: {", "env: {MALLOC_TRIM_THRESHOLD_: 131072, "))
+    given_back = faults_of_a_step(lab, system)
+    assert kept < 100 and given_back > 1000, (kept, given_back)
+    lab.remove()
+
+
 def test_misuse_is_refused():
     text = re.sub(r"evaluation: .*\n", "", OURS.replace("seed: 1}}", "seed: 1, report_losses: true, retries: 0}}"))
     lab = PythonLab(samples=1200, every=1200, epochs=4, pipeline=text)
