@@ -11,7 +11,10 @@ import sys
 import time
 import warnings
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "trainer"))
 try:
+    from dlrm import BUCKETS, Trainer  # before all that loads OpenBLAS
+
     import numpy as np
     import torch
     from torch.utils import data
@@ -19,9 +22,7 @@ except (ImportError, RuntimeError) as error:
     print(str(error).splitlines()[0])
     sys.exit(1)
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "trainer"))
 from clicks import DENSE, LABEL, SPARSE, load
-from dlrm import BUCKETS, Trainer
 from records_torch import Records, column
 
 warnings.filterwarnings("ignore", "This DataLoader will create")

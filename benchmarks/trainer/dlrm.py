@@ -1,10 +1,23 @@
-"""The network of the figures: a small DLRM, light enough that input matters, and a step of it. One thread: the other cores prepare."""
+"""The network of the figures: a small DLRM, light enough that input matters, and a step of it.
 
-import torch
-from torch import nn
+One thread, on either side: the other cores prepare. OpenBLAS has threads of its own, which wait for each other by turning in a
+loop; it reads how many before it is loaded. And the allocator keeps the memory of a step for the next one, on either side, as it
+does in programs that Weir starts: otherwise it depends on the sizes of the files that were read before.
+"""
+
+import ctypes
+import os
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
+import torch  # noqa: E402
+from torch import nn  # noqa: E402
 
 BUCKETS, WIDTH = 100_000, 8
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of malloc.h
 torch.set_num_threads(1)
+ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, 32 << 20)
+ctypes.CDLL(None).mallopt(M_TRIM_THRESHOLD, 256 << 20)
 
 
 class DLRM(nn.Module):

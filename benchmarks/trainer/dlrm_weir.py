@@ -2,9 +2,10 @@
 
 import time
 
+from dlrm import Trainer  # before all that loads OpenBLAS
+
 import torch
 import weir.torch
-from dlrm import Trainer
 
 dataset = weir.torch.Dataset()
 trainer = Trainer()
