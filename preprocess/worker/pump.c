@@ -76,8 +76,9 @@ static bool fails_run(struct worker *worker, struct worker_job *job,
         return false;
     if (job->reason[0] == '\0') {
         snprintf(job->reason, sizeof(job->reason), "%s", batch->reason);
-        weir_log(WEIR_LOG_WARN, "samples cannot be read", "job=%lu reason=\"%s\"", job->number,
-                 job->reason);
+        /* Its file, and the reason, may name a person: `weir workers` shows them until an erasure. */
+        weir_log(WEIR_LOG_WARN, "samples cannot be read", "job=%lu sample=%lu", job->number,
+                 batch->failures->of[0].id);
     }
     const struct failures *failures = batch->failures;
     for (size_t i = 0; i < failures->count; i++)
@@ -128,14 +129,15 @@ static void keep(struct worker *worker, const struct worker_make *what,
 
 /* Asks storage for the missing samples before anything else is made of this lease. */
 static void get_missing(struct worker *worker, struct worker_task *task, uint64_t batch,
-                        enum weir_status status, const struct weir_error *err)
+                        enum weir_status status)
 {
     preprocess_flow_suspend(&worker->flow, task->fence);
     if (status == WEIR_UNAVAILABLE) {
         preprocess_worker_fetch(worker, task, batch);
         return;
     }
-    weir_log(WEIR_LOG_INFO, "locating samples again", "reason=\"%s\"", err->text);
+    /* No word of why: a file may be called after a person. */
+    weir_log(WEIR_LOG_INFO, "locating samples again", "batch=%lu", batch);
     preprocess_worker_locate_again(worker, task);
 }
 
@@ -149,8 +151,7 @@ static bool is_to_retry(const struct worker_job *job, const struct worker_task *
 
 static void retry(struct worker *worker, struct worker_task *task, struct worker_batch *batch)
 {
-    weir_log(WEIR_LOG_INFO, "reading samples again", "reason=\"%s\"",
-             preprocess_batch_maker_reason(worker->batch_maker));
+    weir_log(WEIR_LOG_INFO, "reading samples again", "sample=%lu", batch->failures->of[0].id);
     preprocess_batch_free(batch);
     preprocess_flow_suspend(&worker->flow, task->fence);
     preprocess_worker_locate_again(worker, task);
@@ -273,7 +274,7 @@ static void make(struct worker *worker, const struct worker_make *what)
         return; /* the next round goes on with it */
     job->batches += status == WEIR_OK;
     if (status != WEIR_OK)
-        get_missing(worker, source.task, what->batch, status, &err);
+        get_missing(worker, source.task, what->batch, status);
     else if (lease->attempt == 0)
         folded(worker, job, what);
     else if (is_to_retry(job, source.task, batch))
