@@ -155,6 +155,20 @@ enum weir_status storage_preview_objects_walk(struct preview *preview, struct we
     return status;
 }
 
+void storage_preview_objects_others(const struct preview *preview, struct weir_buf *out)
+{
+    size_t told = 0;
+    bool is_room = true;
+
+    for (size_t i = 0; i < preview->page->count && is_room; i++) {
+        const char *name = name_of(preview, &preview->page->objects[i]);
+        bool is_file = name != NULL && name[0] != '\0' && name[strlen(name) - 1] != '/';
+
+        if (is_file && !storage_listing_wants(preview->dataset, name))
+            is_room = storage_preview_tell_other(told++, name, out);
+    }
+}
+
 /* ---- life ---- */
 
 enum weir_status storage_preview_objects_open(struct preview *preview, struct weir_error *err)

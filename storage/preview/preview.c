@@ -384,32 +384,43 @@ static enum weir_status walk_folder(struct preview *preview, struct weir_error *
     return status;
 }
 
-void storage_preview_others(const struct preview *preview, struct weir_buf *out)
+bool storage_preview_tell_other(size_t told, const char *path, struct weir_buf *out)
+{
+    weir_buf_printf(out, told < OTHERS_TOLD_MAX ? "%s%s" : " …", told > 0 ? ", " : "", path);
+    return told < OTHERS_TOLD_MAX;
+}
+
+static void tell_others(const struct preview *preview, struct weir_buf *out)
 {
     struct declaration all = preview->declared;
     struct dataset whole = *preview->dataset;
     struct scope scope = {0};
     struct listed listed = {0};
     struct weir_error err;
+    size_t told = 0;
+    bool is_room = true;
 
-    if (preview->bucket != NULL)
-        return;
     all.source.include = "*";
     whole.declaration = &all;
     storage_scope_add_all(&scope);
     storage_scope_seal(&scope);
     struct listing *listing = storage_listing_new(&whole, &scope, pass_folder, NULL);
 
-    for (size_t told = 0; told <= OTHERS_TOLD_MAX && listed.kind != LISTED_END &&
-                          storage_listing_next(listing, &listed, &err) == WEIR_OK;) {
-        if (listed.kind != LISTED_FILE || storage_listing_wants(preview->dataset, listed.path))
-            continue;
-        weir_buf_printf(out, told < OTHERS_TOLD_MAX ? "%s%s" : " …", told > 0 ? ", " : "",
-                        listed.path);
-        told++;
+    while (is_room && listed.kind != LISTED_END &&
+           storage_listing_next(listing, &listed, &err) == WEIR_OK) {
+        if (listed.kind == LISTED_FILE && !storage_listing_wants(preview->dataset, listed.path))
+            is_room = storage_preview_tell_other(told++, listed.path, out);
     }
     storage_listing_free(listing);
     storage_scope_fini(&scope);
+}
+
+void storage_preview_others(const struct preview *preview, struct weir_buf *out)
+{
+    if (preview->bucket != NULL)
+        storage_preview_objects_others(preview, out);
+    else
+        tell_others(preview, out);
 }
 
 static enum weir_status walk(struct preview *preview, struct weir_error *err)

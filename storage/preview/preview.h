@@ -48,8 +48,10 @@ void storage_preview_read(struct preview *preview, const struct declaration *dec
 void storage_preview_read_bare(struct preview *preview);
 /* True when a run may go on in spite of what was refused: other records are good, or were passed over. */
 bool storage_preview_bears(const struct preview *preview);
-/* Appends the first files of the folder that its pattern leaves out; none of a bucket. */
+/* Appends the first files that the pattern leaves out. */
 void storage_preview_others(const struct preview *preview, struct weir_buf *out);
+/* Appends one of them; `told` were before it. False: no more are told. */
+bool storage_preview_tell_other(size_t told, const char *path, struct weir_buf *out);
 void storage_preview_fini(struct preview *preview);
 
 /* Reads a file whose beginning is in the scratch folder, as objects.c puts it there. */
@@ -72,6 +74,7 @@ enum weir_status storage_preview_objects_manifest(struct preview *preview,
 /* Fetches the beginnings of the first objects, or of samples that are spread over the page, and reads each. */
 enum weir_status storage_preview_objects_walk(struct preview *preview,
                                               struct weir_error *err) WEIR_MUST_USE;
+void storage_preview_objects_others(const struct preview *preview, struct weir_buf *out);
 void storage_preview_objects_close(struct preview *preview);
 
 /* mistakes.c: adds what is wrong with the records that were read, of which a share may be unreadable. */

@@ -250,11 +250,11 @@ def what_all_models_were_measured_as_is_asked_once(lab):
     """Of a running platform, with three models."""
     query(lab, "ALTER SYSTEM SET log_statement = 'all'")
     query(lab, "SELECT pg_reload_conf()")
-    await_that(lambda: len(stored(lab)) == 3 and asked(lab, "evaluation"))
-    before = asked(lab, "evaluation")
+    await_that(lambda: len(stored(lab)) == 3 and asked(lab, "evaluation_of_models/"))
+    before = asked(lab, "evaluation_of_models/")
     models = stored(lab)
     assert sum(m["active"] for m in models) == 1 and any(m["evaluations"] for m in models), models
-    assert asked(lab, "evaluation") == before + 1, (before, asked(lab, "evaluation"))
+    assert asked(lab, "evaluation_of_models/") == before + 1, (before, asked(lab, "evaluation_of_models/"))
     query(lab, "ALTER SYSTEM RESET log_statement")
     query(lab, "SELECT pg_reload_conf()")
 

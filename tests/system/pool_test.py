@@ -7,9 +7,8 @@ import json
 import signal
 import sys
 
-import child
-from weirlab import (DEADLINE_S, Lab, assert_clean_audits, await_that, binaries, faulty, kill, outcome, run_tests, serve, served, signal_all,
-                     stands_still, victims)
+from weirlab import (DEADLINE_S, Lab, assert_clean_audits, await_that, binaries, child, faulty, kill, outcome, run_tests, serve, served,
+                     signal_all, stands_still, victims)
 
 MAX = 4
 HOLDS = ",".join(f"trainer.batch=?{batch}" for batch in (20, 40, 60, 80, 100))  # of the hundreds that a training takes

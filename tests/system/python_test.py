@@ -300,7 +300,7 @@ def test_an_exception_fails_the_run_in_its_own_words():
     (lab.programs / "raises.py").write_text("import weir\nsession = weir.Session()\nfor batch in session:\n"
                                             "    raise ValueError('the loss is infinite')\n")
     run = Run(lab.pipeline, lab.data_dir, lab.script("raises.py")).finish(expect=1)
-    assert "trainer failed 2 times, the last time: ValueError: the loss is infinite" in "".join(run.stderr), run.stderr
+    assert "trainer failed 2 times, the last time: exit code 1; it said: ValueError: the loss is infinite" in "".join(run.stderr), run.stderr
     lab.remove()
 
 
