@@ -39,7 +39,7 @@ struct cli_guess_column {
 /* `name` need not be terminated. */
 void cli_guess_column_init(struct cli_guess_column *column, struct weir_bytes name);
 void cli_guess_column_fini(struct cli_guess_column *column);
-/* Counts a value; an empty one is a missing one. */
+/* Counts a value, with the blanks that are around it; one of blanks alone is a missing one. */
 void cli_guess_column_add(struct cli_guess_column *column, struct weir_bytes whole);
 
 /* ---- what the values are ---- */

@@ -9,11 +9,12 @@
 #include "core/config/sections.h"
 #include "core/rpc/rpc.h"
 
-/* The end of one process; `how` is its wait status in words. */
+/* The end of one process. */
 struct run_exit {
     bool by_signal;
     bool is_kill; /* by SIGKILL: what others did at the same time is explained by it */
     int code;
+    /* its wait status in words, or what says more: its last line, who looks after it, a limit */
     const char *how;
     const char *said; /* the last line of its log; "": nothing */
 };

@@ -257,12 +257,12 @@ static void step(void *owner)
             call->timer = weir_loop_timer(call->context->loop, 0, 0, step, call);
             return;
         }
-        enum weir_status status = pipeline_json(call, &one, &err);
-        json_array_append_new(call->collected, one == NULL ? json_null() : one);
-        if (status != WEIR_OK) {
+        if (pipeline_json(call, &one, &err) != WEIR_OK) {
+            json_decref(one);
             orchestrator_topic_refuse(call, &err);
             return;
         }
+        json_array_append_new(call->collected, one);
     }
     answer(call);
 }
