@@ -122,6 +122,10 @@ def number_in(lab, sql):
     return int(query(lab, sql)[0])
 
 
+def target(lab):
+    return number_in(lab, "SELECT target FROM orchestrator.pool")
+
+
 def smaller_than(lab, size):
     return number_in(lab, "SELECT count(*) FROM orchestrator.event WHERE json::json->>'event' = 'pool_resized' "
                           f"AND (json::json->>'to')::int < {size}")
@@ -131,14 +135,15 @@ def check_kill(lab, system):
     """A pool that has grown for a run is as large after a crash, and what its policy has learnt is known."""
     with served_until_killed(lab, system):
         begin(lab, "grows", PROGRAM, "{}", "model: linear, loss: logistic")
-        await_that(lambda: number_in(lab, "SELECT target FROM orchestrator.pool") == MAX, pause_s=0.2)
+        await_that(lambda: target(lab) == MAX, pause_s=0.2)
         reports = wait_for(lab, 1, lambda scaling: scaling["reports"] >= 3)["reports"]
         await_that(lambda: query(lab, "SELECT job FROM preprocess.job WHERE length(scaling) > 0"), pause_s=0.2)
         assert smaller_than(lab, MAX) == 0
     with served(lab, "--system", str(system)):
         scaling = wait_for(lab, 1, lambda scaling: scaling["why"] != "resumed")
         assert scaling["reports"] >= reports, (scaling, reports)
-        assert smaller_than(lab, MAX) == 0 and number_in(lab, "SELECT target FROM orchestrator.pool") == MAX, scaling
+        await_that(lambda: target(lab) == MAX, lambda: f"target {target(lab)}, {scaling}", pause_s=0.2)
+        assert smaller_than(lab, MAX) == 0, scaling
         lab.weir("stop", "grows")
 
 
