@@ -34,6 +34,10 @@ trap 'echo ended; exit 1' TERM
 echo begun
 while :; do sleep 0.05; done
 """
+WAITING_CTEST = """\
+#!/bin/sh
+system_test
+"""
 ALL_INSTALLED = """\
 #!/bin/sh
 shift 3
@@ -98,15 +102,16 @@ class Lanes(unittest.TestCase):
         self.assertEqual((code, ran), (FAILED, ["dev first"]))
 
 
-class Demo(unittest.TestCase):
-    """`./dev run` with an orchestrator that ends only when it is told."""
+class Ended(unittest.TestCase):
+    """`./dev run` with an orchestrator, and `./dev test` with a ctest and its test, that end only when they are told."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="weir-dev-")
         self.addCleanup(folder.cleanup)
         self.tree = pathlib.Path(folder.name)
         shutil.copy(ROOT / "dev", self.tree)
-        for path, text in (("bin/cmake", "#!/bin/sh\n"), ("bin/dpkg-query", ALL_INSTALLED), ("build/bin/orchestrator", ORCHESTRATOR)):
+        for path, text in (("bin/cmake", "#!/bin/sh\n"), ("bin/dpkg-query", ALL_INSTALLED), ("build/bin/orchestrator", ORCHESTRATOR),
+                           ("bin/ctest", WAITING_CTEST), ("bin/system_test", ORCHESTRATOR)):
             (self.tree / path).parent.mkdir(parents=True, exist_ok=True)
             (self.tree / path).write_text(text)
             (self.tree / path).chmod(0o755)
@@ -114,20 +119,24 @@ class Demo(unittest.TestCase):
         (self.tree / ".weir/mails.kind").write_text("real\n")
         (self.tree / ".weir/mails/manifest.csv").write_text("path,time,label,subject\n")
 
+    def assert_ends(self, verb, number):
+        os.mkfifo(self.tree / "told")
+        begun = subprocess.Popen([self.tree / "dev", verb], stdout=subprocess.DEVNULL, start_new_session=True,
+                                 env=dict(os.environ, PATH=f"{self.tree / 'bin'}:{os.environ['PATH']}", TMPDIR=str(self.tree)))
+        with (self.tree / "told").open() as told:  # what it runs holds the other end
+            self.assertEqual(told.readline(), "begun\n")
+            begun.send_signal(number)
+            code = begun.wait()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(begun.pid, signal.SIGKILL)  # whoever is left
+            self.assertEqual((code, told.read()), (128 + number, "ended\n"))
+        (self.tree / "told").unlink()
+
     def test_what_it_runs_is_over_when_a_signal_has_ended_it(self):
-        for number in (signal.SIGTERM, signal.SIGINT):
-            with self.subTest(number):
-                os.mkfifo(self.tree / "told")
-                demo = subprocess.Popen([self.tree / "dev", "run"], stdout=subprocess.DEVNULL, start_new_session=True,
-                                        env=dict(os.environ, PATH=f"{self.tree / 'bin'}:{os.environ['PATH']}"))
-                with (self.tree / "told").open() as told:  # the orchestrator holds the other end
-                    self.assertEqual(told.readline(), "begun\n")
-                    demo.send_signal(number)
-                    code = demo.wait()
-                    with contextlib.suppress(ProcessLookupError):
-                        os.killpg(demo.pid, signal.SIGKILL)  # whoever is left
-                    self.assertEqual((code, told.read()), (128 + number, "ended\n"))
-                (self.tree / "told").unlink()
+        for verb in ("run", "test"):
+            for number in (signal.SIGTERM, signal.SIGINT):
+                with self.subTest(verb=verb, number=number):
+                    self.assert_ends(verb, number)
 
 
 class Reports(unittest.TestCase):
