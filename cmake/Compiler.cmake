@@ -48,6 +48,8 @@ endif()
 # Hardening. _FORTIFY_SOURCE needs optimisation and would hide findings from the sanitizers.
 target_compile_options(weir_compile_options INTERFACE -fstack-protector-strong)
 target_link_options(weir_compile_options INTERFACE -Wl,-z,relro,-z,now -Wl,--as-needed)
+# By this a program knows what a process of its own has left (core/base/program.h), whichever linker is used.
+target_link_options(weir_compile_options INTERFACE -Wl,--build-id=sha1)
 # What people run besides checks branch targets and stack probes, and has no uninitialised variable.
 if(NOT WEIR_SANITIZE AND NOT WEIR_FUZZ)
   target_compile_options(weir_compile_options INTERFACE

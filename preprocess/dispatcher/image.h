@@ -20,7 +20,7 @@ struct dispatcher_image {
     char *kept; /* operators before the place at which rows are kept; "source": the records are */
     struct failures failures;
     int64_t silent_ms;
-    struct weir_buf scaling; /* how far its policy has come; empty: as it is stored */
+    struct weir_buf scaling; /* how far its policy and model are; empty: as it is stored */
     enum weir_status status; /* of storing it */
 };
 

@@ -69,7 +69,8 @@ static void begin(struct plans_row *row, struct dispatcher_entry *entry,
                               .keeping = stored != NULL ? stored->keeping : begun.keeping};
     if (!preprocess_entry_divide(entry, row->keeping.choice.cut))
         row->keeping = (struct keeping){0};
-    if (stored != NULL && row->planning.state != PLANNING_FIXED &&
+    bool is_fixed = row->planning.state == PLANNING_FIXED;
+    if (stored != NULL && is_fixed == (stored->planning.state == PLANNING_FIXED) &&
         can_run(entry, &stored->planning))
         row->planning = stored->planning;
     if (row->planning.placement.sunk >
@@ -109,9 +110,10 @@ static void on_stored(void *owner, const struct weir_error *err)
 }
 
 static void save(const struct plans *plans, const struct dispatcher_entry *entry,
-                 const struct plans_row *row)
+                 struct plans_row *row, int64_t now_ms)
 {
     struct saving *saving = weir_calloc(1, sizeof(*saving));
+    row->saved_ms = now_ms;
     *saving = (struct saving){.job = entry->number,
                               .key = entry->plan_key,
                               .operators = preprocess_chain_operators(entry->plan.chain),
@@ -130,7 +132,7 @@ static struct plans_row *row_for(struct plans *plans, struct dispatcher_entry *e
         begin(row, entry, NULL, now_ms);
     row->used_ms = now_ms;
     if (preprocess_plans_keep(plans, entry, row, now_ms))
-        save(plans, entry, row);
+        save(plans, entry, row, now_ms);
     return row;
 }
 
@@ -219,8 +221,9 @@ void preprocess_plans_note(struct plans *plans, struct dispatcher_entry *entry,
     if (preprocess_planning_add(planning, preprocess_entry_chain(entry), costs.of, now_ms))
         log_change(entry, planning);
     place(entry, planning, spent->transport, now_ms);
-    if (has_chosen || planning->state != state || planning->changes != changes)
-        save(plans, entry, row);
+    bool is_due = row->saved_ms == 0 || now_ms - row->saved_ms >= PLANS_SAVE_MS;
+    if (has_chosen || planning->state != state || planning->changes != changes || is_due)
+        save(plans, entry, row, now_ms);
 }
 
 /* ---- for people ---- */

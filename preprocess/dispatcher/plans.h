@@ -8,7 +8,11 @@
 #include "preprocess/plan/keeping.h"
 #include "preprocess/plan/planning.h"
 
-enum { PLANS_MAX = 64 /* the one that was used longest ago makes room */ };
+enum {
+    PLANS_MAX = 64, /* the one that was used longest ago makes room */
+    PLANS_SAVE_MS =
+        10000 /* after so long what was measured meanwhile is stored, whatever comes of it */
+};
 
 struct plans {
     struct weir_db_thread *thread; /* borrowed; stores them */
@@ -16,6 +20,7 @@ struct plans {
     struct plans_row {
         struct weir_digest key;
         int64_t used_ms;
+        int64_t saved_ms; /* 0: not by this process */
         struct planning planning;
         struct keeping keeping;
     } row[PLANS_MAX];

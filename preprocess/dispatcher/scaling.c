@@ -1,12 +1,13 @@
 /* See scaling.h. */
 #include "preprocess/dispatcher/scaling.h"
 
-#include "core/base/hash.h"
 #include "core/base/memory.h"
+#include "core/base/program.h"
 #include "preprocess/dispatcher/pool.h"
 #include "preprocess/scale/rates.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,9 +128,10 @@ struct scale_setting preprocess_scaling_setting(const struct scaling *scaling,
     return setting;
 }
 
-/* In front of the state of the policy. */
+/* In front of the state of the policy and the model. Memory as it is: only the program that kept it reads it. */
 struct kept {
-    uint64_t identity; /* of the policy, as this version has it */
+    struct weir_digest program;
+    char policy[32];
     uint64_t reports;
     double wanted, made, stalled;
     double need;
@@ -137,18 +139,10 @@ struct kept {
     uint64_t is_settled;
 };
 
-static uint64_t identity_of(const struct scale_policy *policy)
-{
-    WEIR_AUTO_BUF text = {0};
-    weir_buf_printf(&text, "%s %s %zu", WEIR_VERSION, policy->name, policy->state_size);
-    return weir_hash64(weir_buf_view(&text), 0);
-}
-
 void preprocess_scaling_keep(const struct scaling_job *job, struct weir_buf *out)
 {
     const struct scale_decision *decision = &job->decision;
-    const struct kept kept = {
-        .identity = identity_of(job->policy),
+    struct kept kept = {
         .reports = job->reports,
         .wanted = job->wanted,
         .made = job->made,
@@ -157,10 +151,12 @@ void preprocess_scaling_keep(const struct scaling_job *job, struct weir_buf *out
         .size = {decision->size.at[SCALE_POOL], decision->size.at[SCALE_HOST]},
         .is_settled = decision->is_settled,
     };
-    if (job->state == NULL)
+    if (job->state == NULL || !weir_program_identify(&kept.program))
         return;
+    (void)snprintf(kept.policy, sizeof(kept.policy), "%s", job->policy->name);
     weir_buf_append(out, &kept, sizeof(kept));
     weir_buf_append(out, job->state, job->policy->state_size);
+    preprocess_model_keep(&job->model, out);
 }
 
 static uint32_t within(uint32_t size, const struct scale_setting *setting, enum scale_place place)
@@ -169,16 +165,28 @@ static uint32_t within(uint32_t size, const struct scale_setting *setting, enum 
     return size < least ? least : lower(size, most);
 }
 
-/* Nothing changes unless all of it is there, by the same policy. */
+/* True: it was kept by this program, of this policy. */
+static bool is_ours(const struct kept *kept, const struct scale_policy *policy)
+{
+    struct weir_digest program;
+    return weir_program_identify(&program) &&
+           memcmp(&kept->program, &program, sizeof(program)) == 0 &&
+           strncmp(kept->policy, policy->name, sizeof(kept->policy)) == 0;
+}
+
+/* Nothing changes unless all of it is there. */
 static void take_up(struct scaling_job *job, const struct scale_setting *setting)
 {
     struct kept kept;
-    if (job->kept.size != sizeof(kept) + job->policy->state_size)
+    size_t known = sizeof(kept) + job->policy->state_size;
+    const struct weir_bytes whole = weir_buf_view(&job->kept);
+    if (whole.size < known)
         return;
-    memcpy(&kept, job->kept.at, sizeof(kept));
-    if (kept.identity != identity_of(job->policy))
+    memcpy(&kept, whole.at, sizeof(kept));
+    if (!is_ours(&kept, job->policy) ||
+        !preprocess_model_take_up(&job->model, weir_bytes(whole.at + known, whole.size - known)))
         return;
-    memcpy(job->state, job->kept.at + sizeof(kept), job->policy->state_size);
+    memcpy(job->state, whole.at + sizeof(kept), job->policy->state_size);
     job->reports = job->reports_before = kept.reports;
     job->wanted = kept.wanted;
     job->made = kept.made;

@@ -68,7 +68,8 @@ bool preprocess_scaling_begin(struct scaling_job *job, const struct scale_settin
 /* Returns the workers that would suffice. A policy settles within its bounds: where it is at the upper one, what the
  * consumers would take more than it makes counts, too. */
 double preprocess_scaling_need(const struct scaling_job *job);
-/* Appends what a later process goes on from. Of another version of Weir it takes up nothing. */
+/* Appends what a later process goes on from: what the policy has come to, and the model that explains it. Of another
+ * program, even of the same version, it takes up nothing. */
 void preprocess_scaling_keep(const struct scaling_job *job, struct weir_buf *out);
 /* Has the policy decide by a report. */
 void preprocess_scaling_report(struct scaling_job *job, const struct scale_setting *setting,

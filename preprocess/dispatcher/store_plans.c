@@ -42,7 +42,7 @@ enum weir_status preprocess_store_plan_load(struct weir_db *db, const struct wei
         found.placement = placement;
     for (size_t i = 0; i < operators; i++)
         fits = fits && found.order[i] < operators;
-    if (fits && state >= PLANNING_MEASURING && state < PLANNING_FIXED)
+    if (fits && state >= PLANNING_MEASURING && state <= PLANNING_FIXED)
         *planning = found;
     return WEIR_OK;
 }

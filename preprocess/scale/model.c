@@ -4,6 +4,7 @@
 #include "preprocess/scale/rates.h"
 
 #include <math.h>
+#include <string.h>
 
 static const double VALUES = 10; /* that a mean is taken over */
 
@@ -102,6 +103,32 @@ void preprocess_model_counters(struct scale_model *model, const struct scale_cou
     model->last = *counters;
     model->has_last = true;
     model->batches = 0;
+}
+
+/* ---- after a crash ---- */
+
+/* Bytes of what a model of so many operators has learnt. */
+static size_t learnt_bytes(size_t operators)
+{
+    return offsetof(struct scale_model, operators) + operators * sizeof(struct scale_operator);
+}
+
+void preprocess_model_keep(const struct scale_model *model, struct weir_buf *out)
+{
+    weir_buf_append(out, model, learnt_bytes(model->operator_count));
+}
+
+bool preprocess_model_take_up(struct scale_model *model, struct weir_bytes kept)
+{
+    struct scale_model found = {.operator_count = 0};
+    if (kept.size < learnt_bytes(0) || kept.size > learnt_bytes(CHAIN_OPERATORS_MAX))
+        return false;
+    memcpy(&found, kept.at, kept.size);
+    if (found.operator_count > CHAIN_OPERATORS_MAX ||
+        kept.size != learnt_bytes(found.operator_count))
+        return false;
+    *model = found;
+    return true;
 }
 
 /* ---- the optimum ---- */

@@ -4,6 +4,7 @@
 #ifndef WEIR_PREPROCESS_SCALE_MODEL_H
 #define WEIR_PREPROCESS_SCALE_MODEL_H
 
+#include "core/base/bytes.h"
 #include "preprocess/scale/counters.h"
 #include "preprocess/scale/optimum.h"
 #include "preprocess/scale/report.h"
@@ -23,14 +24,15 @@ struct scale_operator {
 
 /* Zeroed knows nothing. */
 struct scale_model {
-    struct scale_operator operators[CHAIN_OPERATORS_MAX]; /* in the order in which they run */
     size_t operator_count;
     struct scale_moving read_ns, read_bytes;   /* of a batch */
     struct scale_moving queued_ns, sent_bytes; /* of a batch, on its way to the consumer */
     struct scale_moving own;   /* batches a second of all consumers while they do not wait */
     struct scale_moving taken; /* … that they got */
     struct scale_moving stall; /* share of their time that they wait */
-    struct scale_moving made[SCALE_PLACES]; /* batches a second of a busy worker */
+    struct scale_moving made[SCALE_PLACES];               /* batches a second of a busy worker */
+    struct scale_operator operators[CHAIN_OPERATORS_MAX]; /* in the order in which they run */
+    /* Where the next counters go on from: */
     struct scale_counters last;
     bool has_last;
     double batches; /* made since the newest counters */
@@ -41,6 +43,12 @@ void preprocess_model_report(struct scale_model *model, const struct scale_repor
 /* Takes in counters, which speak of what was made since the newest ones. Counters that have fallen, or are of another
  * chain, begin again. */
 void preprocess_model_counters(struct scale_model *model, const struct scale_counters *counters);
+
+/* Appends what has been learnt, for a later process of the same program: at most sizeof(struct scale_model) bytes. */
+void preprocess_model_keep(const struct scale_model *model, struct weir_buf *out);
+/* Goes on from it; the first counters that come are where the next ones begin. False: it is not whole, and the model
+ * stays as it is. */
+bool preprocess_model_take_up(struct scale_model *model, struct weir_bytes kept);
 
 /* Surroundings of a job that its reports do not say. */
 struct scale_surroundings {

@@ -155,6 +155,15 @@ void stage_await_stored(struct stage *stage)
         weir_loop_step(stage->loop, 1);
 }
 
+static void take_plan(const struct msg_plan_is *plan, struct stage_heard *heard)
+{
+    (void)snprintf(heard->limit, sizeof(heard->limit), "%s", plan->limit);
+    heard->wanted = plan->wanted;
+    heard->optimum = plan->optimum;
+    heard->operator_ns = plan->ns.at[0];
+    heard->operator_rows = plan->rows.at[0];
+}
+
 static void on_heard(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct stage_heard *heard = owner;
@@ -164,6 +173,8 @@ static void on_heard(void *owner, const struct weir_reply *reply, const struct w
         (void)snprintf(heard->error, sizeof(heard->error), "%s", err->text);
     if (reply != NULL && reply->type == MSG_client_opened)
         heard->opened = *(const struct msg_client_opened *)reply->message;
+    if (reply != NULL && reply->type == MSG_plan_is)
+        take_plan(reply->message, heard);
     if (reply != NULL && reply->type == MSG_job_is)
         (void)snprintf(heard->job_state, sizeof(heard->job_state), "%s",
                        ((const struct msg_job_is *)reply->message)->state);

@@ -45,6 +45,9 @@ struct stage_heard {
     bool done;
     enum weir_status status;
     char job_state[16]; /* of job_is */
+    char limit[16];     /* of plan_is, as are these */
+    double wanted, optimum;
+    uint64_t operator_ns, operator_rows; /* of the first one */
     char error[WEIR_ERROR_TEXT_MAX];
     struct msg_client_opened opened; /* without what it points to */
 };

@@ -321,6 +321,92 @@ static void a_worker_is_told_of_a_job_before_it_has_a_consumer_and_once_it_has(v
     stage_end(&stage);
 }
 
+/* ---- what explains a plan ---- */
+
+/* After so many seconds a worker has made ten batches in each, and the loop has taken three. */
+static void make_and_take(struct stage *stage, uint64_t attempt, int64_t seconds)
+{
+    enum { NS_PER_SECOND = 1000000000 };
+    uint64_t job = JOB, made = 10 * (uint64_t)seconds, bytes = 1000 * made, one = 1, none = 0;
+    int64_t ns = seconds * NS_PER_SECOND / 2;
+    const char *reason = "";
+    struct weir_position taken = stage_position(3 * (uint64_t)seconds, 0);
+    WEIR_AUTO_BUF bits = {0};
+    WEIR_AUTO_BUF tally = {0};
+    weir_bits_pack(&taken.ahead, &bits);
+    weir_tally_pack(&taken.tally, &tally);
+    const struct msg_worker_beat worker = {.worker = "worker-1",
+                                           .session = WORKER,
+                                           .endpoint = "ipc:///nowhere",
+                                           .stat_jobs = {&job, 1},
+                                           .stat_batches = {&made, 1},
+                                           .stat_busy_ns = {&ns, 1},
+                                           .stat_cpu_ns = {&ns, 1},
+                                           .stat_bytes_read = {&bytes, 1},
+                                           .stat_bytes_sent = {&bytes, 1},
+                                           .stat_read_ns = {&ns, 1},
+                                           .stat_queued_ns = {&ns, 1},
+                                           .stat_operators = {&one, 1},
+                                           .stat_operator_ns = {&ns, 1},
+                                           .stat_operator_bytes = {&bytes, 1},
+                                           .stat_operator_taken = {&bytes, 1},
+                                           .stat_operator_rows = {&made, 1},
+                                           .stat_operator_kept = {&made, 1},
+                                           .stat_reasons = {&reason, 1},
+                                           .stat_failures = {&none, 1}};
+    const struct msg_client_beat loop = {.job = JOB,
+                                         .attempt = attempt,
+                                         .session = 1,
+                                         .number = (uint64_t)seconds,
+                                         .oldest = taken.oldest,
+                                         .consumed = weir_buf_view(&bits),
+                                         .received = weir_buf_view(&bits),
+                                         .tally = weir_buf_view(&tally),
+                                         .wait_ns = ns};
+    assert_int_equal(stage_hear(stage, MSG_worker_beat, &worker).status, WEIR_OK);
+    assert_int_equal(stage_hear(stage, MSG_client_beat, &loop).status, WEIR_OK);
+    test_clock_advance(&stage->clock, stage->loop, 1000);
+    stage_await_stored(stage);
+    weir_position_fini(&taken);
+}
+
+static struct stage_heard plan_of(struct stage *stage)
+{
+    return stage_hear(stage, MSG_plan_request, &(struct msg_plan_request){.job = JOB});
+}
+
+/* Before a worker or the loop has said anything to the next process. */
+static void what_explains_a_plan_survives_a_crash(void **state)
+{
+    struct stage stage;
+    stage_begin(&stage, *state, 100);
+    test_clock_start(&stage.clock, stage.loop);
+    stage_host(&stage);
+    const struct msg_job_open job = stage_job(&stage, JOB);
+    const struct msg_client_open place = {.job = JOB, .session = 1};
+    struct stage_heard opened = {.done = false};
+    assert_int_equal(stage_hear(&stage, MSG_job_open, &job).status, WEIR_OK);
+    while (opened.opened.attempt == 0)
+        opened = stage_hear(&stage, MSG_client_open, &place);
+    for (int64_t second = 1; second <= 30; second++)
+        make_and_take(&stage, opened.opened.attempt, second);
+    const struct stage_heard before = plan_of(&stage);
+    assert_string_not_equal(before.limit, "");
+    assert_true(before.wanted > 0 && before.optimum > 0 && before.operator_ns > 0);
+    stage_unhost(&stage);
+    stage_host(&stage);
+    test_clock_advance(&stage.clock, stage.loop, 1000);
+    const struct stage_heard after = plan_of(&stage);
+    assert_string_equal(after.limit, before.limit);
+    assert_float_equal(after.wanted, before.wanted, 1e-9);
+    assert_float_equal(after.optimum, before.optimum, 1e-9);
+    /* Measured since it was stored: not more than PLANS_SAVE_MS of 30 seconds. */
+    assert_in_range(after.operator_ns, before.operator_ns / 2, before.operator_ns);
+    assert_in_range(after.operator_rows, before.operator_rows / 2, before.operator_rows);
+    stage_unhost(&stage);
+    stage_end(&stage);
+}
+
 static void a_job_that_nobody_asks_for_is_closed_after_a_week(void **state)
 {
     struct stage stage;
@@ -357,6 +443,7 @@ int main(void)
         cmocka_unit_test(a_job_that_is_closed_shares_nothing_more),
         cmocka_unit_test(what_is_kept_of_a_worker_is_bounded),
         cmocka_unit_test(a_worker_is_told_of_a_job_before_it_has_a_consumer_and_once_it_has),
+        cmocka_unit_test(what_explains_a_plan_survives_a_crash),
         cmocka_unit_test(a_job_that_nobody_asks_for_is_closed_after_a_week),
     };
     return cmocka_run_group_tests_name("dispatcher", tests, weir_test_postgres_setup,

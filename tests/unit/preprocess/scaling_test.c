@@ -1,4 +1,4 @@
-/* Policies that go on where an earlier process has left them. */
+/* Policies that go on where an earlier process has left them, and models that still know what they have learnt. */
 #include "preprocess/dispatcher/scaling.h"
 
 #include "core/base/memory.h"
@@ -7,6 +7,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -53,6 +55,17 @@ static void report(struct scaling_job *job, int number)
         .taker_count = 1,
     };
     preprocess_scaling_report(job, &SETTING, &taken);
+    const struct scale_counters counters = {
+        .read_ns = 1e6 * number,
+        .read_bytes = 4e6 * number,
+        .operators = {{.ns = 3e6 * number,
+                       .taken = 4e6 * number,
+                       .made = 1e6 * number,
+                       .rows = 100.0 * number,
+                       .kept = 60.0 * number}},
+        .operator_count = 1,
+    };
+    preprocess_model_counters(&job->model, &counters);
 }
 
 static void assert_same(const struct scaling_job *job, const struct scaling_job *other)
@@ -65,6 +78,24 @@ static void assert_same(const struct scaling_job *job, const struct scaling_job 
     assert_int_equal(job->reports, other->reports);
 }
 
+/* A part of what explains a plan. */
+static void assert_same_mean(const struct scale_moving *a, const struct scale_moving *b)
+{
+    assert_memory_equal(a, b, sizeof(*a));
+}
+
+static void assert_same_model(const struct scale_model *model, const struct scale_model *other)
+{
+    assert_int_equal(model->operator_count, other->operator_count);
+    assert_same_mean(&model->read_ns, &other->read_ns);
+    assert_same_mean(&model->own, &other->own);
+    assert_same_mean(&model->stall, &other->stall);
+    assert_same_mean(&model->made[SCALE_POOL], &other->made[SCALE_POOL]);
+    assert_same_mean(&model->operators[0].batch_ns, &other->operators[0].batch_ns);
+    assert_same_mean(&model->operators[0].made, &other->operators[0].made);
+    assert_same_mean(&model->operators[0].kept, &other->operators[0].kept);
+}
+
 /* Kills the process after `reports`, and compares the next one with one that was never killed. */
 static void check_resumed(const struct scale_policy *policy, int reports)
 {
@@ -75,6 +106,7 @@ static void check_resumed(const struct scale_policy *policy, int reports)
     preprocess_scaling_keep(&job, &resumed.kept);
     assert_true(preprocess_scaling_begin(&resumed, &SETTING));
     assert_same(&job, &resumed);
+    assert_same_model(&job.model, &resumed.model);
     assert_string_equal(resumed.decision.why, "resumed");
     for (int i = reports + 1; i <= reports + AFTER; i++) {
         report(&job, i);
@@ -125,6 +157,42 @@ static void what_another_policy_has_left_or_a_part_is_not_taken_up(void **state)
     preprocess_scaling_job_fini(&job);
 }
 
+/* Workers have gone on meanwhile: the first counters say nothing of the batches in the first report. */
+static void a_model_learns_on_after_a_crash(void **state)
+{
+    (void)state;
+    const struct scale_policy *rates = preprocess_scale_policy_find("rates");
+    struct scaling_job job = job_of(rates), resumed = job_of(rates);
+    assert_true(preprocess_scaling_begin(&job, &SETTING));
+    for (int i = 1; i <= REPORTS; i++)
+        report(&job, i);
+    struct scale_moving known = job.model.read_ns;
+    assert_true(known.count > 0);
+    preprocess_scaling_keep(&job, &resumed.kept);
+    assert_true(resumed.kept.size < 4096);
+    assert_true(preprocess_scaling_begin(&resumed, &SETTING));
+    report(&resumed, 2 * REPORTS);
+    assert_same_mean(&resumed.model.read_ns, &known);
+    for (int i = 2 * REPORTS + 1; i <= 3 * REPORTS; i++)
+        report(&resumed, i);
+    assert_float_equal(resumed.model.read_ns.mean, known.mean, known.mean / 100);
+    preprocess_scaling_job_fini(&resumed);
+    preprocess_scaling_job_fini(&job);
+}
+
+/* A program of the same version, with a policy of the same name and size: the state may mean something else. */
+static void what_another_program_has_left_is_not_taken_up(void **state)
+{
+    (void)state;
+    uint8_t left[1 << 16];
+    FILE *output = popen(WEIR_TEST_BIN_DIR "/scaling_left", "r");
+    assert_non_null(output);
+    size_t size = fread(left, 1, sizeof(left), output);
+    assert_int_equal(pclose(output), 0);
+    assert_in_range(size, 1, sizeof(left) - 1);
+    assert_begins(preprocess_scale_policy_find("rates"), weir_bytes(left, size));
+}
+
 static void a_size_is_taken_up_within_the_bounds_of_now(void **state)
 {
     (void)state;
@@ -148,6 +216,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_policy_goes_on_where_it_was_left),
         cmocka_unit_test(what_another_policy_has_left_or_a_part_is_not_taken_up),
+        cmocka_unit_test(a_model_learns_on_after_a_crash),
+        cmocka_unit_test(what_another_program_has_left_is_not_taken_up),
         cmocka_unit_test(a_size_is_taken_up_within_the_bounds_of_now),
     };
     return cmocka_run_group_tests_name("scaling", tests, NULL, NULL);
