@@ -4,7 +4,7 @@
 #include "core/base/memory.h"
 #include "core/base/number.h"
 #include "core/base/rng.h"
-#include "core/loop/work.h"
+#include "core/loop/work_sort.h"
 #include "orchestrator/metrics/gathered.h"
 
 #include <math.h>
@@ -182,13 +182,15 @@ static struct slice_column column_of(const struct configured_metric *asked,
 }
 
 /* The numbers there are in `column`, ascending; the caller frees. */
-static size_t numbers_of(const struct slice_column *column, size_t samples, int64_t **ret_numbers)
+static size_t numbers_of(const struct slice_column *column, size_t samples, struct weir_work *work,
+                         int64_t **ret_numbers)
 {
     int64_t *numbers = weir_calloc(samples + 1, sizeof(*numbers));
     size_t count = 0;
     for (size_t i = 0; i < samples; i++)
         numbers[i] = column->at[i * column->stride];
-    qsort(numbers, samples, sizeof(*numbers), by_number);
+    if (!weir_work_sort(work, numbers, samples, sizeof(*numbers), by_number))
+        samples = 0;
     for (size_t i = 0; i < samples && count < METRIC_SLICES_MAX; i++)
         if (count == 0 || numbers[i] != numbers[count - 1])
             numbers[count++] = numbers[i];
@@ -202,7 +204,7 @@ size_t orchestrator_metric_measure(const struct configured_metric *asked,
 {
     const struct slice_column column = column_of(asked, input);
     WEIR_AUTO_FREE int64_t *numbers = NULL;
-    size_t count = column.at == NULL ? 0 : numbers_of(&column, input->count, &numbers);
+    size_t count = column.at == NULL ? 0 : numbers_of(&column, input->count, input->work, &numbers);
     struct metric_result *results = weir_calloc(count + 1, sizeof(*results));
     struct metric_gathered slice;
     results[0] = measure_one(asked, input);

@@ -2,6 +2,7 @@
 #include "orchestrator/metrics/gathered.h"
 
 #include "core/base/memory.h"
+#include "core/loop/work_sort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -78,11 +79,12 @@ void orchestrator_metric_draws_init(struct metric_draws *draws, const struct met
     WEIR_AUTO_FREE struct member *members = weir_calloc(from->count + 1, sizeof(*members));
     for (size_t i = 0; i < from->count; i++)
         members[i] = (struct member){grouped ? from->groups[i] : (int64_t)i, i};
-    qsort(members, from->count, sizeof(*members), by_group_and_place);
+    bool is_sorted =
+        weir_work_sort(from->work, members, from->count, sizeof(*members), by_group_and_place);
     *draws = (struct metric_draws){.order = weir_calloc(from->count + 1, sizeof(*draws->order)),
                                    .starts = weir_calloc(from->count + 1, sizeof(*draws->starts))};
     orchestrator_metric_gathered_init(&draws->drawn, from);
-    for (size_t i = 0; i < from->count; i++) {
+    for (size_t i = 0; i < from->count && is_sorted; i++) { /* else nothing will be drawn */
         draws->order[i] = members[i].sample;
         if (i == 0 || members[i].group != members[i - 1].group)
             draws->starts[draws->count++] = i;

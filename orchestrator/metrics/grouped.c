@@ -2,7 +2,7 @@
 #include "orchestrator/metrics/grouped.h"
 
 #include "core/base/memory.h"
-#include "core/loop/work.h"
+#include "core/loop/work_sort.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -35,8 +35,7 @@ static bool list_members(const struct metric_input *input, struct member *member
         if (isnan(members[i].score) || isnan(members[i].relevance))
             return false;
     }
-    qsort(members, input->count, sizeof(*members), by_group);
-    return true;
+    return weir_work_sort(input->work, members, input->count, sizeof(*members), by_group);
 }
 
 /* The same in columns, as a group_value_fn has them. */
@@ -46,14 +45,16 @@ struct columns {
     double *numbers;
 };
 
-static struct metric_input cut(const struct columns *columns, size_t from, size_t count)
+static struct metric_input cut(const struct columns *columns, size_t from, size_t count,
+                               struct weir_work *work)
 {
     return (struct metric_input){.values = columns->scores + from,
                                  .labels = columns->labels + from,
                                  .count = count,
                                  .width = 1,
                                  .numbers = columns->numbers + from,
-                                 .label_width = 1};
+                                 .label_width = 1,
+                                 .work = work};
 }
 
 bool orchestrator_group_measure(const struct metric_input *input, enum group_weigh weigh,
@@ -74,7 +75,7 @@ bool orchestrator_group_measure(const struct metric_input *input, enum group_wei
             labels[to] = members[to].relevance > 0;
             numbers[to] = members[to].relevance;
         }
-        struct metric_input group = cut(&columns, from, to - from);
+        struct metric_input group = cut(&columns, from, to - from, input->work);
         double found, weight = weigh == WEIGH_GROUPS ? 1 : (double)group.count;
         if (!value(options, &group, &found))
             continue;
@@ -98,14 +99,16 @@ static int by_falling_score(const void *a, const void *b)
     return (left < right) - (left > right);
 }
 
-double orchestrator_group_gain(const double *scores, const double *gains, size_t count, size_t k,
-                               group_worth_fn *worth)
+double orchestrator_group_gain(const struct metric_input *group, const double *scores,
+                               const double *gains, size_t k, group_worth_fn *worth)
 {
+    size_t count = group->count;
     WEIR_AUTO_FREE struct placed *placed = weir_calloc(count, sizeof(*placed));
     double sum = 0;
     for (size_t i = 0; i < count; i++)
         placed[i] = (struct placed){scores[i], gains[i]};
-    qsort(placed, count, sizeof(*placed), by_falling_score);
+    if (!weir_work_sort(group->work, placed, count, sizeof(*placed), by_falling_score))
+        return 0;
     for (size_t from = 0, to = 0; from < count && from < k; from = to) {
         double gain = 0;
         for (; to < count && placed[to].score == placed[from].score; to++)

@@ -24,12 +24,13 @@ typedef bool group_value_fn(const void *options, const struct metric_input *grou
 bool orchestrator_group_measure(const struct metric_input *input, enum group_weigh weigh,
                                 group_value_fn *value, const void *options, double *ret_value);
 
-/* The sum of what the samples of a group are worth at their places in the order of `scores`,
+/* The sum of what the samples of `group` are worth at their places in the order of `scores`,
  * highest first: `gains` times what the place (from 0) is worth, up to place `k`. Of samples of
  * equal score each is at each of their places alike, which is the mean over all ways to break the
- * tie. `worth` says what the places from `from` up to `to` are worth together. */
+ * tie. `worth` says what the places from `from` up to `to` are worth together. 0 once
+ * its work is given up. */
 typedef double group_worth_fn(size_t from, size_t to);
-double orchestrator_group_gain(const double *scores, const double *gains, size_t count, size_t k,
-                               group_worth_fn *worth);
+double orchestrator_group_gain(const struct metric_input *group, const double *scores,
+                               const double *gains, size_t k, group_worth_fn *worth);
 
 #endif

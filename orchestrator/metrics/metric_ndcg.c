@@ -40,8 +40,8 @@ static bool value(const void *options, const struct metric_input *group, double 
         least = fmin(least, group->numbers[i]);
     }
     size_t k = (size_t)own->k;
-    double best = orchestrator_group_gain(group->numbers, group->numbers, group->count, k, worth);
-    *ret_value = orchestrator_group_gain(scores, group->numbers, group->count, k, worth) / best;
+    double best = orchestrator_group_gain(group, group->numbers, group->numbers, k, worth);
+    *ret_value = orchestrator_group_gain(group, scores, group->numbers, k, worth) / best;
     return group->count > 1 && least >= 0 && best > 0;
 }
 

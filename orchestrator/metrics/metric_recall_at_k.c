@@ -33,8 +33,7 @@ static bool value(const void *options, const struct metric_input *group, double 
         relevant[i] = group->labels[i] != 0;
         all += relevant[i];
     }
-    *ret_value =
-        orchestrator_group_gain(scores, relevant, group->count, (size_t)own->k, worth) / all;
+    *ret_value = orchestrator_group_gain(group, scores, relevant, (size_t)own->k, worth) / all;
     return group->count > 1 && all > 0;
 }
 

@@ -1,7 +1,7 @@
 /* roc_auc, pr_auc: how well one class is ranked above the rest. With more than two classes, the mean over the classes
  * that can be distinguished from the rest; undefined when only one class is there. */
 #include "core/base/memory.h"
-#include "core/loop/work.h"
+#include "core/loop/work_sort.h"
 #include "orchestrator/metrics/metric.h"
 
 #include <stdlib.h>
@@ -74,7 +74,8 @@ static bool measure(const struct metric_input *input, area_fn *area, double *ret
         if (!score_class(input, room, two_way ? 1 : (int64_t)i, two_way ? input->width - 1 : i,
                          &positives))
             continue;
-        qsort(room, input->count, sizeof(*room), by_falling_score);
+        if (!weir_work_sort(input->work, room, input->count, sizeof(*room), by_falling_score))
+            return false;
         total += walk(room, input->count, positives, area);
         defined++;
     }

@@ -1,11 +1,15 @@
 /* Work beside the loop: its end is heard on the loop, what it has done is seen there, and it can be given up. */
-#include "core/loop/work.h"
+#include "core/base/memory.h"
+#include "core/base/number.h"
+#include "core/base/rng.h"
+#include "core/loop/work_sort.h"
 #include "tests/support/loop.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -86,6 +90,96 @@ static void what_is_stopped_is_over_and_not_heard_of(void **state)
     assert_false(job.done);
 }
 
+/* ---- sorting ---- */
+
+enum { NUMBERS = 10 * WEIR_WORK_SORT_PIECE + 77, COMPARISONS_MAX = 20 * WEIR_WORK_SORT_PIECE };
+
+static struct sorting {
+    struct weir_work *work;
+    uint64_t *numbers;
+    size_t count;
+    size_t cancelled_at, compared; /* comparisons */
+    bool is_sorted, done;
+} sorting;
+
+static int compare_and_cancel(const void *a, const void *b)
+{
+    if (++sorting.compared == sorting.cancelled_at)
+        weir_work_cancel(sorting.work);
+    return weir_order_u64(a, b);
+}
+
+static void sort(struct weir_work *work, void *owner)
+{
+    (void)owner;
+    sorting.work = work;
+    sorting.is_sorted = weir_work_sort(work, sorting.numbers, sorting.count,
+                                       sizeof(*sorting.numbers), compare_and_cancel);
+}
+
+static void on_sorted(void *owner)
+{
+    (void)owner;
+    sorting.done = true;
+}
+
+/* Draws as many numbers, and sorts them in a work that is given up at that comparison; 0: it is not. */
+static void sort_numbers(struct weir_loop *loop, size_t count, size_t cancelled_at)
+{
+    struct weir_error err;
+    struct weir_rng rng;
+    struct weir_work *work;
+    weir_rng_init(&rng, count);
+    free(sorting.numbers);
+    sorting = (struct sorting){.numbers = weir_calloc(count + 1, sizeof(*sorting.numbers)),
+                               .count = count,
+                               .cancelled_at = cancelled_at};
+    for (size_t i = 0; i < count; i++)
+        sorting.numbers[i] = weir_rng_below(&rng, count);
+    assert_int_equal(weir_work_start(loop, sort, on_sorted, NULL, &work, &err), WEIR_OK);
+    test_loop_until(loop, &sorting.done);
+}
+
+static void numbers_are_sorted_as_by_qsort(void **state)
+{
+    static const size_t COUNTS[] = {0,
+                                    1,
+                                    2,
+                                    WEIR_WORK_SORT_PIECE - 1,
+                                    WEIR_WORK_SORT_PIECE,
+                                    WEIR_WORK_SORT_PIECE + 1,
+                                    2 * WEIR_WORK_SORT_PIECE,
+                                    3 * WEIR_WORK_SORT_PIECE,
+                                    NUMBERS};
+    for (size_t i = 0; i < sizeof(COUNTS) / sizeof(COUNTS[0]); i++) {
+        struct weir_rng rng;
+        sort_numbers(*state, COUNTS[i], 0);
+        assert_true(sorting.is_sorted);
+        uint64_t *expected = weir_calloc(COUNTS[i] + 1, sizeof(*expected));
+        weir_rng_init(&rng, COUNTS[i]);
+        for (size_t k = 0; k < COUNTS[i]; k++)
+            expected[k] = weir_rng_below(&rng, COUNTS[i]);
+        qsort(expected, COUNTS[i], sizeof(*expected), weir_order_u64);
+        assert_memory_equal(sorting.numbers, expected, COUNTS[i] * sizeof(*expected));
+        free(expected);
+    }
+}
+
+/* Among the pieces, and among the merges. */
+static void a_sort_is_given_up_in_its_midst(void **state)
+{
+    sort_numbers(*state, NUMBERS, 0);
+    size_t all = sorting.compared;
+    for (size_t part = 1; part < 8; part++) {
+        size_t at = all / 8 * part;
+        sort_numbers(*state, NUMBERS, at);
+        assert_false(sorting.is_sorted);
+        assert_in_range(sorting.compared, at, at + COMPARISONS_MAX);
+    }
+    free(sorting.numbers);
+    sorting = (struct sorting){.numbers = NULL};
+}
+
 /* ---- turns ---- */
 
 enum { JOBS = 7, AT_ONCE = 2 };
@@ -157,6 +251,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_cancelled_is_heard_of_too, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_stopped_is_over_and_not_heard_of, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(numbers_are_sorted_as_by_qsort, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_sort_is_given_up_in_its_midst, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_more_have_a_thread_than_may, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_abandoned_makes_room_and_is_gone_in_the_end, set_up,
                                         tear_down),
