@@ -15,6 +15,7 @@ struct deciding {
     const char **class_names;
     struct trigger_measured measured;
     deciding_done_fn *done;
+    recalled_fn *recalled;
     struct weir_work *work;
     /* Of the thread, until it is done: */
     json_t *decision;
@@ -73,6 +74,33 @@ struct deciding *orchestrator_deciding_start(struct pipeline *pipeline,
     deciding->decision = json_object();
     deciding->done = done;
     deciding->work = weir_work_enqueue(pipeline->context->decisions, run, on_decided, deciding);
+    return deciding;
+}
+
+static void recall(struct weir_work *work, void *owner)
+{
+    const struct deciding *deciding = owner;
+    if (weir_work_goes_on(work, 0, 0))
+        orchestrator_pipeline_probe_recall(deciding->probe);
+}
+
+static void on_recalled(void *owner)
+{
+    struct deciding *deciding = owner;
+    recalled_fn *recalled = deciding->recalled;
+    struct pipeline *pipeline = deciding->pipeline;
+    free_deciding(deciding);
+    recalled(pipeline);
+}
+
+struct deciding *orchestrator_deciding_recall(struct pipeline *pipeline, struct probe *probe,
+                                              recalled_fn *done)
+{
+    struct deciding *deciding = weir_calloc(1, sizeof(*deciding));
+    deciding->pipeline = pipeline;
+    deciding->probe = probe;
+    deciding->recalled = done;
+    deciding->work = weir_work_enqueue(pipeline->context->decisions, recall, on_recalled, deciding);
     return deciding;
 }
 

@@ -1,5 +1,5 @@
 /* A decision of a trigger policy, made on a thread: reading what a run has said of two windows, and comparing them, may
- * take minutes. */
+ * take minutes. So is what comes before the run: looking for outputs that are kept, which may be large. */
 #ifndef ORCHESTRATOR_PIPELINE_DECIDING_H
 #define ORCHESTRATOR_PIPELINE_DECIDING_H
 
@@ -26,6 +26,11 @@ typedef void deciding_done_fn(struct pipeline *pipeline, const struct decided *d
 struct deciding *orchestrator_deciding_start(struct pipeline *pipeline,
                                              const struct deciding_basis *basis,
                                              deciding_done_fn *done);
+/* Has the probe recall what is kept of its reference window. It and the policy are the thread's until `done` is called
+ * from the loop; the deciding is gone then. */
+typedef void recalled_fn(struct pipeline *pipeline);
+struct deciding *orchestrator_deciding_recall(struct pipeline *pipeline, struct probe *probe,
+                                              recalled_fn *done);
 /* Gives it up; `done` is not called, and policy and probe are freed once the thread is through with them. */
 void orchestrator_deciding_abandon(struct deciding *deciding, struct trigger *policy,
                                    struct probe *probe);

@@ -2,6 +2,7 @@
  * over them, and the policy is told what it found. The policy, its request and the cursor are in the pipeline's row
  * since the edge that led here, so whoever begins again asks for the same. */
 #include "core/base/memory.h"
+#include "orchestrator/pipeline/deciding.h"
 #include "orchestrator/pipeline/decisions.h"
 #include "orchestrator/pipeline/probe.h"
 #include "orchestrator/pipeline/training.h"
@@ -74,19 +75,25 @@ static enum weir_status find_request(struct pipeline *pipeline, struct weir_erro
     return orchestrator_pipeline_probe_new(pipeline, &request, &pipeline->reader->probe, err);
 }
 
-void orchestrator_pipeline_measure(struct pipeline *pipeline)
+static void seal_windows(struct pipeline *pipeline)
 {
-    struct weir_error err;
-    enum weir_status status = find_request(pipeline, &err);
-    if (status != WEIR_OK) {
-        orchestrator_pipeline_trouble(pipeline, status, &err);
-        return;
-    }
     const struct probe *probe = pipeline->reader->probe;
+    pipeline->reader->deciding = NULL;
     const struct msg_window_seal seal = {
         .pipeline = pipeline->config->name,
         .ids = {probe->ids, probe->count},
     };
     weir_rpc_call(pipeline->context->selector, MSG_window_seal, &seal, ORCHESTRATOR_REQUEST_MS,
                   on_sealed, pipeline);
+}
+
+void orchestrator_pipeline_measure(struct pipeline *pipeline)
+{
+    struct weir_error err;
+    enum weir_status status = find_request(pipeline, &err);
+    struct reader *reader = pipeline->reader;
+    if (status == WEIR_OK)
+        reader->deciding = orchestrator_deciding_recall(pipeline, reader->probe, seal_windows);
+    else
+        orchestrator_pipeline_trouble(pipeline, status, &err);
 }

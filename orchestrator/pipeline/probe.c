@@ -125,19 +125,23 @@ enum weir_status orchestrator_pipeline_probe_new(struct pipeline *pipeline,
     if (status != WEIR_OK)
         return status;
     struct probe *probe = weir_calloc(1, sizeof(*probe));
-    struct weir_error inner;
     probe->request = *request;
     if (weir_rows_count(rows) > 0)
         probe->model = weir_strdup(weir_rows_text(rows, 0, "id"));
     probe->folder = orchestrator_path(pipeline->context, FOLDER, ".");
     probe->prefix = prefix_of(pipeline, request->subject);
     probe->name = name_of(pipeline, probe);
-    WEIR_AUTO_FREE char *path = weir_format("%s/%s", probe->folder, probe->name);
-    probe->has_kept =
-        request->reference.count > 0 && weir_outputs_open(path, &probe->kept, &inner) == WEIR_OK;
-    unite(probe);
     *ret_probe = probe;
     return WEIR_OK;
+}
+
+void orchestrator_pipeline_probe_recall(struct probe *probe)
+{
+    struct weir_error err;
+    WEIR_AUTO_FREE char *path = weir_format("%s/%s", probe->folder, probe->name);
+    probe->has_kept = probe->request.reference.count > 0 &&
+                      weir_outputs_open(path, &probe->kept, &err) == WEIR_OK;
+    unite(probe);
 }
 
 static void found_fini(struct probe_found *found)

@@ -26,12 +26,15 @@ struct probe {
     struct probe_found reference, current;
 };
 
-/* `request` as it is; opens what is kept of its reference window, if anything is. */
+/* `request` as it is. */
 enum weir_status orchestrator_pipeline_probe_new(struct pipeline *pipeline,
                                                  const struct trigger_request *request,
                                                  struct probe **ret_probe,
                                                  struct weir_error *err) WEIR_MUST_USE;
 void orchestrator_pipeline_probe_free(struct probe *probe); /* NULL is fine */
+/* Opens what is kept of its reference window, if anything is, and lists what is to be measured. Reads the whole file:
+ * on a thread. */
+void orchestrator_pipeline_probe_recall(struct probe *probe);
 /* Takes the windows' samples out of what the run has said (`path`; NULL: nothing, every sample is gone), and keeps
  * the reference's for the next check, unless `work` is given up. On its thread. */
 enum weir_status orchestrator_pipeline_probe_take(struct probe *probe, const char *path,
