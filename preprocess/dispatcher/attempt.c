@@ -225,9 +225,11 @@ static bool is_current(const struct dispatcher_job *job, uint32_t rank, uint64_t
            job->record.seats[rank].session == session && preprocess_job_is_running(job);
 }
 
-/* True when every bit that is set stands below `end`. */
+/* True when every bit that is set stands below `end`, and there are no more than a consumer ever has. */
 static bool are_below(struct weir_bytes bits, uint64_t end)
 {
+    if (bits.size > WEIR_AHEAD_MAX / 8)
+        return false;
     while (bits.size > 0 && bits.at[bits.size - 1] == 0)
         bits.size--;
     return bits.size == 0 ||
