@@ -289,7 +289,7 @@ static void skip_delivered(struct worker_flow *flow, const struct worker_consume
     }
 }
 
-int preprocess_flow_credit(struct worker_flow *flow, const struct msg_credit *credit,
+int preprocess_flow_credit(struct worker_flow *flow, const struct msg_credit *credit, uint64_t key,
                            int64_t now_ms)
 {
     if (credit->session == 0)
@@ -303,9 +303,11 @@ int preprocess_flow_credit(struct worker_flow *flow, const struct msg_credit *cr
         if (slot < 0)
             return -1;
         flow->consumers[slot] = (struct worker_consumer){
-            .job = credit->job, .attempt = credit->attempt, .session = credit->session};
+            .job = credit->job, .attempt = credit->attempt, .session = credit->session, .key = key};
     }
     struct worker_consumer *consumer = &flow->consumers[slot];
+    if (consumer->key != key)
+        return -1;
     if (counts && credit->granted > consumer->granted)
         consumer->granted = credit->granted;
     if (counts && credit->taken > consumer->taken)

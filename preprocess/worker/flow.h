@@ -79,6 +79,7 @@ struct worker_consumer {
     uint64_t job;
     uint64_t attempt;
     uint64_t session; /* 0: the slot is free */
+    uint64_t key;     /* that it came under (weir_rpc_quota_key()): another one has no say */
     uint64_t granted;
     uint64_t taken;
     uint64_t sent;
@@ -167,9 +168,9 @@ void preprocess_flow_folded(struct worker_flow *flow, uint64_t fence, uint64_t b
 
 /* ---- sending ---- */
 
-/* Returns the consumer's slot, where the caller keeps its route; -1 when there is no room. One for which a lease is
- * held finds room in place of one for which none is. */
-int preprocess_flow_credit(struct worker_flow *flow, const struct msg_credit *credit,
+/* Returns the consumer's slot, where the caller keeps its route; -1 when there is no room, or the session is another
+ * key's. One for which a lease is held finds room in place of one for which none is. */
+int preprocess_flow_credit(struct worker_flow *flow, const struct msg_credit *credit, uint64_t key,
                            int64_t now_ms);
 /* True when a lease is held for this consumer. */
 bool preprocess_flow_serves(const struct worker_flow *flow, size_t consumer);

@@ -50,23 +50,25 @@ static void keep_loans(struct worker_loans *loans, const struct msg_credit *cred
 }
 
 /* Logs it, but not for each of many credits. */
-static void say_full(struct worker *worker)
+static void say_ignored(struct worker *worker)
 {
     int64_t now_ms = weir_loop_now_ms(worker->loop);
     if (now_ms < worker->full_log_ms)
         return;
     worker->full_log_ms = now_ms + FULL_LOG_MS;
-    weir_log(WEIR_LOG_WARN, "no room for another consumer, ignoring its credit", "max=%d",
-             WORKER_CONSUMERS_MAX);
+    weir_log(WEIR_LOG_WARN,
+             "no room for another consumer, or its session is another key's: ignoring its credit",
+             "max=%d", WORKER_CONSUMERS_MAX);
 }
 
 static void on_credit(void *state, struct weir_request *request)
 {
     struct worker *worker = state;
     const struct msg_credit *credit = request->message;
-    int slot = preprocess_flow_credit(&worker->flow, credit, weir_loop_now_ms(worker->loop));
+    int slot = preprocess_flow_credit(&worker->flow, credit, weir_rpc_quota_key(request),
+                                      weir_loop_now_ms(worker->loop));
     if (slot < 0) {
-        say_full(worker);
+        say_ignored(worker);
         return;
     }
     worker->routes[slot] = request->route;

@@ -353,7 +353,7 @@ static void receive(void *self, size_t from, enum weir_message type, const void 
     } else if (type == MSG_erased) {
         preprocess_flow_hint(&actor->flow, ((const struct msg_erased *)message)->epoch);
     } else if (type == MSG_credit) {
-        int consumer = preprocess_flow_credit(&actor->flow, message,
+        int consumer = preprocess_flow_credit(&actor->flow, message, 0,
                                               world_clock(actor->lab->world, actor->number));
         if (consumer >= 0)
             actor->route[consumer] = from;

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-enum { ME = 7, JOB = 3, LOOP = 50, BYTES = 100, LEASE_MS = 2000 };
+enum { ME = 7, JOB = 3, LOOP = 50, KEY = 9, BYTES = 100, LEASE_MS = 2000 };
 
 static struct worker_flow *begin(void)
 {
@@ -73,7 +73,7 @@ static void credit(struct worker_flow *flow, uint64_t granted, uint64_t taken, u
                                  .worker_session = ME,
                                  .missing = missing,
                                  .starving = starving};
-    assert_int_equal(preprocess_flow_credit(flow, &message, 1), 0);
+    assert_int_equal(preprocess_flow_credit(flow, &message, KEY, 1), 0);
 }
 
 static const uint64_t IDS[] = {1000, 1001};
@@ -342,9 +342,9 @@ static void a_lost_batch_is_made_again_after_a_while(void **state)
     assert_int_equal(send_one(flow, 1), 0);
     struct msg_credit lacking = {
         .job = JOB, .session = LOOP, .worker_session = ME, .granted = 10000};
-    (void)preprocess_flow_credit(flow, &lacking, 1 + WORKER_RESEND_MS - 1);
+    (void)preprocess_flow_credit(flow, &lacking, KEY, 1 + WORKER_RESEND_MS - 1);
     assert_int_equal(make(flow), 1);
-    (void)preprocess_flow_credit(flow, &lacking, 1 + WORKER_RESEND_MS);
+    (void)preprocess_flow_credit(flow, &lacking, KEY, 1 + WORKER_RESEND_MS);
     assert_int_equal(make(flow), 0);
     end(flow);
 }
@@ -367,7 +367,7 @@ static void counters_of_another_worker_session_do_not_count(void **state)
     order(flow, 0, 1, 0);
     struct msg_credit foreign = {
         .job = JOB, .session = LOOP, .worker_session = ME + 1, .granted = 10000, .taken = 9000};
-    (void)preprocess_flow_credit(flow, &foreign, 1);
+    (void)preprocess_flow_credit(flow, &foreign, KEY, 1);
     assert_int_equal(flow->consumers[0].granted, 0);
     assert_int_equal(flow->consumers[0].taken, 0);
     end(flow);
@@ -381,18 +381,34 @@ static void strangers_do_not_crowd_out_who_is_served(void **state)
     struct msg_credit stranger = {.job = JOB, .worker_session = ME, .granted = 1};
     for (uint64_t i = 0; i < 2 * WORKER_CONSUMERS_MAX; i++) {
         stranger.session = 1000 + i;
-        int slot = preprocess_flow_credit(flow, &stranger, (int64_t)i);
+        int slot = preprocess_flow_credit(flow, &stranger, KEY, (int64_t)i);
         assert_int_equal(slot, i < WORKER_CONSUMERS_MAX ? (int)i : -1);
     }
     struct msg_credit served = {.job = JOB, .session = LOOP, .worker_session = ME, .granted = 1000};
-    assert_int_equal(preprocess_flow_credit(flow, &served, 1), -1); /* not yet */
+    assert_int_equal(preprocess_flow_credit(flow, &served, KEY, 1), -1); /* not yet */
     order(flow, 0, 1, 0);
-    assert_int_equal(preprocess_flow_credit(flow, &served, 1),
+    assert_int_equal(preprocess_flow_credit(flow, &served, KEY, 1),
                      0); /* of the one silent for longest */
     assert_int_equal(make(flow), 0);
     assert_int_equal(send_one(flow, 1), 0);
     stranger.session = 1000;
-    assert_int_equal(preprocess_flow_credit(flow, &stranger, 1000), -1);
+    assert_int_equal(preprocess_flow_credit(flow, &stranger, KEY, 1000), -1);
+    end(flow);
+}
+
+/* It would be sent the batches of the one that opened the session, and free them of what they wait for. */
+static void whoever_knows_a_session_of_another_key_gives_no_credit(void **state)
+{
+    (void)state;
+    struct worker_flow *flow = begin();
+    order(flow, 0, 1, 0);
+    credit(flow, 0, 0, 0, false);
+    const struct msg_credit knowing = {
+        .job = JOB, .session = LOOP, .worker_session = ME, .granted = 10000, .missing = 2};
+    assert_int_equal(preprocess_flow_credit(flow, &knowing, KEY + 1, 1), -1);
+    assert_int_equal(flow->consumers[0].granted, 0);
+    assert_int_equal(make(flow), 0); /* it is not skipped */
+    assert_int_equal(preprocess_flow_credit(flow, &knowing, KEY, 1), 0);
     end(flow);
 }
 
@@ -538,6 +554,7 @@ int main(void)
         cmocka_unit_test(what_the_consumer_has_is_skipped),
         cmocka_unit_test(counters_of_another_worker_session_do_not_count),
         cmocka_unit_test(strangers_do_not_crowd_out_who_is_served),
+        cmocka_unit_test(whoever_knows_a_session_of_another_key_gives_no_credit),
         cmocka_unit_test(a_job_needs_what_its_consumer_lacks_and_the_first_before_it_comes),
         cmocka_unit_test(what_a_job_has_leased_and_not_made_is_to_be_made),
         cmocka_unit_test(a_suspended_lease_waits_until_it_begins_again),
