@@ -108,8 +108,17 @@ ANSWERED(doctor_request, doctor_is, examine(owner, asked, arena, answer, err))
 
 /* ---- others ---- */
 
-/* Answers from threads, unless it is quick: for rows that are lent, readers of this host that lend memory, and bytes
- * that have come from a bucket. */
+/* Memory that is lent is this host's: what somebody elsewhere names would be another's. */
+static void drop_loan(struct weir_request *request)
+{
+    struct msg_read *asked = weir_arena_copy(request->arena, request->message, sizeof(*asked));
+
+    asked->loan = weir_bytes(NULL, 0);
+    request->message = asked;
+}
+
+/* Answers from threads, unless it is quick: for rows that are lent, readers that lend memory, and bytes that have come
+ * from a bucket. */
 static enum weir_status read_now(struct storage *storage, struct weir_request *request,
                                  bool *ret_is_queued, struct msg_read_is *answer,
                                  struct weir_frames *frames, struct weir_error *err)
@@ -119,8 +128,7 @@ static enum weir_status read_now(struct storage *storage, struct weir_request *r
     *ret_is_queued = false;
     if (storage_rows_are_lent(&asked->ids))
         return storage_lent_read(storage->lent, asked, request->arena, answer, frames, err);
-    *ret_is_queued = (asked->loan.size == 0 || weir_rpc_quota_key(request) != 0) &&
-                     !storage_reads_objects(&storage->store, &asked->ids);
+    *ret_is_queued = asked->loan.size == 0 && !storage_reads_objects(&storage->store, &asked->ids);
     if (!*ret_is_queued)
         return storage_read(&storage->serving, asked, request->arena, answer, frames, err);
     storage_read_queue_add(storage->read_queue, request);
@@ -132,6 +140,8 @@ static bool may_read(struct storage *storage, struct weir_request *request)
     const struct msg_read *asked = request->message;
     struct weir_error err;
 
+    if (weir_rpc_quota_key(request) != 0)
+        drop_loan(request);
     if (storage_tenancy_check(storage->store.catalog, weir_rpc_sender(request), &asked->ids,
                               &err) == WEIR_OK)
         return true;

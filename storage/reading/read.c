@@ -147,6 +147,14 @@ static uint64_t deliver(const struct gather_from *from, struct reading *reading,
     return 0;
 }
 
+enum weir_status storage_reading_check(const struct msg_read *asked, struct weir_error *err)
+{
+    if (asked->ids.count <= READ_IDS_MAX)
+        return WEIR_OK;
+    return weir_fail(err, WEIR_LIMIT, "read.ids: found %zu, expected at most %d", asked->ids.count,
+                     READ_IDS_MAX);
+}
+
 /* Finds the samples, and cuts the answer to `room` bytes. */
 static enum weir_status plan(const struct serving *serving, const struct msg_read *asked,
                              uint64_t room, struct weir_arena *arena, struct reading *reading,
@@ -155,11 +163,10 @@ static enum weir_status plan(const struct serving *serving, const struct msg_rea
     struct weir_u64s ids = asked->ids;
     enum weir_status status = storage_readable(serving->store, err);
 
+    if (status == WEIR_OK)
+        status = storage_reading_check(asked, err);
     if (status != WEIR_OK)
         return status;
-    if (ids.count > READ_IDS_MAX)
-        return weir_fail(err, WEIR_LIMIT, "read.ids: found %zu, expected at most %d", ids.count,
-                         READ_IDS_MAX);
     reading->sums = serving->sums;
     ids.count = storage_answer_values_open(serving->store, &asked->ids, arena, &reading->values);
     open_reading(reading, arena, ids.count);

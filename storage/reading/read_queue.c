@@ -186,14 +186,18 @@ static bool is_waiting(const struct read_queue *queue, const struct weir_route *
     return false;
 }
 
-static void refuse(const struct weir_request *request)
+/* A request that waits is copied: its length is checked before. */
+static enum weir_status check(const struct read_queue *queue, const struct weir_request *request,
+                              struct weir_error *err)
 {
-    struct weir_error err;
+    enum weir_status status = storage_reading_check(request->message, err);
 
-    weir_fail(&err, WEIR_UNAVAILABLE,
-              "as many reads wait as can, of %d, beside what one key leaves to others",
-              READS_WAITING_MAX);
-    weir_rpc_refuse(request->server, &request->route, &err);
+    if (status != WEIR_OK ||
+        weir_quota_allows(&queue->quota, weir_rpc_quota_key(request), 1, READS_WAITING_MAX))
+        return status;
+    return weir_fail(err, WEIR_UNAVAILABLE,
+                     "as many reads wait as can, of %d, beside what one key leaves to others",
+                     READS_WAITING_MAX);
 }
 
 void storage_read_queue_add(struct read_queue *queue, const struct weir_request *request)
@@ -201,11 +205,12 @@ void storage_read_queue_add(struct read_queue *queue, const struct weir_request 
     const struct msg_read *asked = request->message;
     uint64_t key = weir_rpc_quota_key(request);
     struct queued_read *read;
+    struct weir_error err;
 
     if (is_waiting(queue, &request->route))
         return;
-    if (!weir_quota_allows(&queue->quota, key, 1, READS_WAITING_MAX)) {
-        refuse(request);
+    if (check(queue, request, &err) != WEIR_OK) {
+        weir_rpc_refuse(request->server, &request->route, &err);
         return;
     }
     weir_quota_take(&queue->quota, key, 1);

@@ -30,6 +30,9 @@ struct reading {
     int64_t compress_ns;
 };
 
+/* LIMIT for more than an answer may be asked for. */
+enum weir_status storage_reading_check(const struct msg_read *asked,
+                                       struct weir_error *err) WEIR_MUST_USE;
 /* Plans an answer; `asked` and `arena` live until it is told. Errors as storage_read(). */
 enum weir_status storage_reading_plan(const struct serving *serving, const struct msg_read *asked,
                                       struct weir_arena *arena, struct reading *reading,

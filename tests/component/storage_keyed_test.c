@@ -2,6 +2,7 @@
 #include "core/base/clock.h"
 #include "core/base/quota.h"
 #include "core/db/table_lock.h"
+#include "core/rpc/segment.h"
 #include "core/wire/sample.h"
 #include "tests/component/storage_inside.h"
 #include "tests/support/keyed.h"
@@ -375,6 +376,59 @@ static void one_key_has_no_more_reads_wait_than_it_leaves_to_others(void **state
     assert_int_equal(reads_of(fixture, &HOST), READS_WAITING_MAX / 4);
 }
 
+/* By hand: the memory that is named is the test's own. */
+static void memory_that_somebody_elsewhere_names_is_not_written_to(void **state)
+{
+    static const struct weir_sender SENDERS[] = {{WEIR_ROLE_WORKER, "crew", ""},
+                                                 {WEIR_ROLE_PLATFORM, "", ""}};
+    struct fixture *fixture = *state;
+    uint64_t id = declare_a_row(fixture);
+    struct weir_segment *segment = weir_segment_new(1 << 20);
+    const struct msg_read asked = {.ids = {&id, 1}, .loan = weir_segment_lend(segment)};
+    const struct weir_rpc_handler *handler = STORAGE_HANDLERS;
+
+    while (handler->type != MSG_read)
+        handler++;
+    for (size_t i = 0; i < WEIR_COUNT(SENDERS); i++) {
+        struct weir_request request = {.server = fixture->server,
+                                       .type = MSG_read,
+                                       .message = &asked,
+                                       .arena = fixture->inside.arena,
+                                       .route = {.identity_size = 1, .request = i + 1},
+                                       .sender = &SENDERS[i]};
+        handler->fn(fixture->inside.storage, &request);
+        assert_int_equal(((const struct msg_read *)request.message)->loan.size == 0, i == 0);
+    }
+    weir_segment_free(segment);
+}
+
+/* While all threads read, it would be copied, and there may be hundreds. */
+static void a_read_of_more_than_an_answer_may_be_asked_for_does_not_wait(void **state)
+{
+    static uint64_t ids[READ_IDS_MAX + 1];
+    static const struct readers SOLO = {"solo", 1};
+    static const struct weir_sender CREW_ONE = {WEIR_ROLE_WORKER, "crew", ""};
+    struct fixture *fixture = *state;
+    const struct msg_read asked = {.ids = {ids, READ_IDS_MAX + 1}};
+
+    ids[0] = declare_a_row(fixture);
+    for (size_t i = 1; i <= READ_IDS_MAX; i++)
+        ids[i] = ids[0];
+    read_much(fixture, &SOLO, ids[0], READ_THREADS);
+    for (size_t i = 0; i < READS_WAITING_MAX; i++) {
+        struct weir_request request = {.server = fixture->server,
+                                       .type = MSG_read,
+                                       .message = &asked,
+                                       .route = {.identity_size = 1, .request = i + 1},
+                                       .sender = &CREW_ONE};
+        storage_read_queue_add(fixture->inside.storage->read_queue, &request);
+    }
+    assert_int_equal(
+        storage_read_queue_has(fixture->inside.storage->read_queue, weir_quota_key(CREW_ONE.name)),
+        0);
+    assert_int_equal(keyed_ask(&fixture->keyed, CREW, MSG_read, &asked), WEIR_LIMIT);
+}
+
 /* However many peers it has. */
 static void keys_are_read_for_in_turn(void **state)
 {
@@ -409,6 +463,10 @@ int main(void)
             one_key_has_no_more_wait_for_the_disk_than_it_leaves_to_others, begin, end),
         cmocka_unit_test_setup_teardown(one_key_has_no_more_reads_wait_than_it_leaves_to_others,
                                         begin, end),
+        cmocka_unit_test_setup_teardown(memory_that_somebody_elsewhere_names_is_not_written_to,
+                                        begin, end),
+        cmocka_unit_test_setup_teardown(
+            a_read_of_more_than_an_answer_may_be_asked_for_does_not_wait, begin, end),
         cmocka_unit_test_setup_teardown(keys_are_read_for_in_turn, begin, end),
     };
     return cmocka_run_group_tests_name("storage: keys", tests, NULL, NULL);
