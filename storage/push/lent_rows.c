@@ -22,6 +22,8 @@ struct loan {
     uint64_t key; /* of whoever has lent the rows */
     uint64_t number, first;
     size_t charge;             /* of the quota */
+    size_t copied;             /* bytes of `texts` */
+    bool has_more;             /* rows than can be lent */
     struct weir_frames frames; /* with the bytes of the rows */
     struct weir_bytes *rows;
     uint64_t *records;
@@ -122,8 +124,16 @@ struct reading {
     struct weir_bytes payload;
 };
 
+/* False: as many as can be are there already, and no memory is taken for more. */
+static bool has_room(struct loan *loan)
+{
+    loan->has_more |= loan->count + loan->refused_count >= LENT_ROWS_MAX;
+    return !loan->has_more;
+}
+
 static const char *key_of(struct loan *loan, const struct format_value *key)
 {
+    loan->copied += key->kind == FORMAT_TEXT ? key->text.size : sizeof(uint64_t);
     switch (key->kind) {
     case FORMAT_TEXT:
         return weir_arena_strndup(loan->texts, (const char *)key->text.at, key->text.size);
@@ -159,6 +169,7 @@ static struct weir_bytes arrange(struct reading *reading, struct weir_bytes row)
     weir_buf_clear(arranged);
     if (!d->format->arrange(d->options, row, order->order, order->count, arranged))
         return row;
+    reading->loan->copied += arranged->size;
     return weir_bytes(weir_arena_copy(reading->loan->texts, arranged->at, arranged->size),
                       arranged->size);
 }
@@ -168,6 +179,8 @@ static void on_sample(void *owner, const struct format_sample *sample)
     struct reading *reading = owner;
     struct weir_bytes row = weir_bytes(reading->payload.at + sample->offset, sample->length);
 
+    if (!has_room(reading->loan))
+        return;
     add_row(reading->loan, reading->order.order != NULL ? arrange(reading, row) : row,
             sample->record, key_of(reading->loan, &sample->key));
 }
@@ -176,6 +189,8 @@ static void on_refuse(void *owner, const struct format_refusal *refusal)
 {
     struct loan *loan = ((const struct reading *)owner)->loan;
 
+    if (!has_room(loan))
+        return;
     if (loan->refused_count == loan->refused_capacity) {
         size_t capacity = loan->refused_capacity == 0 ? 64 : 2 * loan->refused_capacity;
 
@@ -251,9 +266,11 @@ static enum weir_status read_rows(struct loan *loan, const struct dataset *datas
         status = read_records(loan, dataset, err);
     for (size_t i = 0; d->format->is_one_sample && i < loan->frames.count; i++)
         add_row(loan, weir_frames_at(&loan->frames, i), i, "");
-    if (status == WEIR_OK && loan->count > LENT_ROWS_MAX)
-        status = weir_fail(err, WEIR_LIMIT, "rows_lend: found %zu rows, expected at most %d",
-                           loan->count, LENT_ROWS_MAX);
+    if (status == WEIR_OK && loan->has_more)
+        status = weir_fail(err, WEIR_LIMIT,
+                           "rows_lend: found more than %d rows in one loan: expected "
+                           "that they are lent in several",
+                           LENT_ROWS_MAX);
     return status;
 }
 
@@ -267,35 +284,51 @@ static uint64_t take_ids(struct lent_rows *lent, size_t count)
     return (uint64_t)WEIR_DATASET_LENT << LENT_BITS | first;
 }
 
+static enum weir_status check_room(const struct lent_rows *lent, uint64_t key, size_t charge,
+                                   struct weir_error *err)
+{
+    if (weir_quota_allows(&lent->quota, key, charge, LENT_BYTES_MAX))
+        return WEIR_OK;
+    return weir_fail(err, WEIR_UNAVAILABLE,
+                     "as many rows are lent as there is room for, of %d MiB, beside what one key "
+                     "leaves to others",
+                     LENT_BYTES_MAX >> 20);
+}
+
+static size_t charge_of(const struct loan *loan)
+{
+    return weir_frames_bytes(&loan->frames) + LENT_LOAN_BYTES + loan->copied +
+           (loan->count + loan->refused_count) * LENT_ROW_BYTES;
+}
+
 static enum weir_status begin(struct lent_rows *lent, const struct dataset *dataset,
                               struct weir_request *request, struct loan **ret_loan,
                               struct weir_error *err)
 {
     const struct msg_rows_lend *asked = request->message;
     uint64_t key = weir_rpc_quota_key(request);
-    size_t charge = weir_frames_bytes(request->frames) + LENT_LOAN_BYTES;
     enum weir_status status;
 
     if (request->frames->count == 0)
         return weir_fail(err, WEIR_NOT_FOUND, "these rows are no longer lent");
-    if (!weir_quota_allows(&lent->quota, key, charge, LENT_BYTES_MAX))
-        return weir_fail(err, WEIR_UNAVAILABLE,
-                         "as many rows are lent as there is room for, of %d MiB, beside what one "
-                         "key leaves to others",
-                         LENT_BYTES_MAX >> 20);
+    status = check_room(lent, key, weir_frames_bytes(request->frames) + LENT_LOAN_BYTES, err);
+    if (status != WEIR_OK)
+        return status;
     struct loan *loan = weir_calloc(1, sizeof(*loan));
 
     loan->key = key;
     loan->number = asked->loan;
-    loan->charge = charge;
     loan->texts = weir_arena_new();
     weir_frames_move(&loan->frames, request->frames);
     status = read_rows(loan, dataset, err);
+    loan->charge = charge_of(loan);
+    if (status == WEIR_OK)
+        status = check_room(lent, key, loan->charge, err);
     if (status != WEIR_OK) {
         free_loan(loan);
         return status;
     }
-    weir_quota_take(&lent->quota, key, charge);
+    weir_quota_take(&lent->quota, key, loan->charge);
     loan->first = take_ids(lent, loan->count);
     LIST_INSERT_HEAD(&lent->loans, loan, link);
     *ret_loan = loan;

@@ -168,6 +168,29 @@ static enum weir_status lend(struct fixture *fixture, size_t who, uint64_t loan,
     return keyed_ask_framed(&fixture->keyed, who, MSG_rows_lend, &asked, &frames);
 }
 
+/* So many times the line. */
+static enum weir_status lend_lines(struct fixture *fixture, size_t who, uint64_t loan,
+                                   const char *line, size_t count, int64_t deadline_ms)
+{
+    const struct msg_rows_lend asked = {.dataset = "lines", .loan = loan};
+    struct weir_frames frames = {.count = 0};
+    WEIR_AUTO_BUF lines = {0};
+    const struct weir_framed_call call = {.type = MSG_rows_lend,
+                                          .message = &asked,
+                                          .frames = &frames,
+                                          .deadline_ms = deadline_ms,
+                                          .done = keyed_on_reply,
+                                          .owner = &fixture->keyed};
+
+    for (size_t i = 0; i < count; i++)
+        weir_buf_append(&lines, line, strlen(line));
+    weir_frames_copy(&frames, lines.at, lines.size);
+    fixture->keyed.done = false;
+    weir_rpc_call_framed(fixture->keyed.peers[who], &call);
+    test_loop_until(fixture->inside.loop, &fixture->keyed.done);
+    return fixture->keyed.status;
+}
+
 static void a_loan_is_renewed_and_ended_by_the_key_that_began_it(void **state)
 {
     struct fixture *fixture = *state;
@@ -245,6 +268,34 @@ static void one_key_lends_no_more_than_it_leaves_to_others(void **state)
                          WEIR_OK); /* UNAVAILABLE, which is asked again until it is late */
     assert_int_equal(lend(fixture, EVE, UINT64_MAX, false), WEIR_NOT_FOUND);
     assert_int_equal(lend(fixture, ANNA, 1, true), WEIR_OK);
+}
+
+/* A row of three bytes takes more than ten times as many. */
+static void many_rows_count_for_what_each_takes(void **state)
+{
+    enum { ROWS = LENT_ROWS_MAX / 2, FIT = 5 };
+    struct fixture *fixture = *state;
+
+    (void)storage_inside_declare(&fixture->inside, LINES);
+    for (uint64_t loan = 1; loan <= FIT; loan++)
+        assert_int_equal(lend_lines(fixture, EVE, loan, "{}\n", ROWS, KEYED_MS), WEIR_OK);
+    (void)lend_lines(fixture, EVE, FIT + 1, "{}\n", ROWS, 1); /* UNAVAILABLE, or late */
+    assert_int_equal(lend(fixture, EVE, FIT + 1, false), WEIR_NOT_FOUND);
+    assert_int_equal(lend(fixture, EVE, FIT, false), WEIR_OK);
+    assert_int_equal(lend_lines(fixture, ANNA, 1, "{}\n", ROWS, KEYED_MS), WEIR_OK);
+}
+
+static void rows_beyond_those_that_can_be_lent_take_no_memory(void **state)
+{
+    static const char *const LINE[] = {"{}\n", "x\n"}; /* the second one is malformed */
+    struct fixture *fixture = *state;
+
+    (void)storage_inside_declare(&fixture->inside, LINES);
+    for (size_t i = 0; i < WEIR_COUNT(LINE); i++) {
+        assert_int_equal(lend_lines(fixture, EVE, i + 1, LINE[i], LENT_ROWS_MAX + 1, KEYED_MS),
+                         WEIR_LIMIT);
+        assert_non_null(strstr(fixture->keyed.words, "found more than 1048576 rows"));
+    }
 }
 
 /* ---- pushed batches that wait for the disk ---- */
@@ -459,6 +510,9 @@ int main(void)
                                         end),
         cmocka_unit_test_setup_teardown(rows_are_predicted_for_the_key_that_lends_them, begin, end),
         cmocka_unit_test_setup_teardown(one_key_lends_no_more_than_it_leaves_to_others, begin, end),
+        cmocka_unit_test_setup_teardown(many_rows_count_for_what_each_takes, begin, end),
+        cmocka_unit_test_setup_teardown(rows_beyond_those_that_can_be_lent_take_no_memory, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(
             one_key_has_no_more_wait_for_the_disk_than_it_leaves_to_others, begin, end),
         cmocka_unit_test_setup_teardown(one_key_has_no_more_reads_wait_than_it_leaves_to_others,
