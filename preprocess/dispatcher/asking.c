@@ -32,6 +32,7 @@ struct dispatcher_asking *preprocess_asking_keep(struct dispatcher *dispatcher,
     WEIR_AUTO_BUF packed = {0};
     void *message = weir_arena_alloc(asking->arena, weir_message_info(request->type)->size);
     weir_message_pack(request->type, request->message, &packed);
+    asking->bytes = packed.size;
     const void *bytes = weir_arena_strndup(asking->arena, (const char *)packed.at, packed.size);
     weir_require(weir_message_unpack(request->type, weir_bytes(bytes, packed.size), asking->arena,
                                      message, &err) == WEIR_OK);
@@ -77,12 +78,19 @@ static enum weir_status load(void *owner, struct weir_db *db, struct weir_error 
                                  &loading->entry, &loading->record, err);
 }
 
+/* Of those of this host, which are not bounded, none. */
+static size_t places_of(const struct dispatcher_asking *asking)
+{
+    bool is_elsewhere = weir_rpc_quota_key(&asking->request) != 0;
+    return is_elsewhere ? 1 + asking->bytes / DISPATCHER_LOAD_BYTES : 0;
+}
+
 static void drop_loading(void *owner)
 {
     struct loading *loading = owner;
-    if (loading->asking != NULL)
+    if (loading->asking != NULL && places_of(loading->asking) > 0)
         weir_quota_give(&loading->asking->dispatcher->loads_quota,
-                        weir_rpc_quota_key(&loading->asking->request), 1);
+                        weir_rpc_quota_key(&loading->asking->request), places_of(loading->asking));
     preprocess_asking_free(loading->asking);
     preprocess_entry_free(loading->entry);
     preprocess_record_fini(&loading->record);
@@ -161,17 +169,22 @@ static void on_loaded(void *owner, const struct weir_error *err)
 }
 
 /* False: whoever asks has as many looked for as it may, and is refused. */
-static bool may_load(struct dispatcher *dispatcher, const struct weir_request *request)
+static bool take_places(struct dispatcher *dispatcher, const struct dispatcher_asking *asking)
 {
-    uint64_t key = weir_rpc_quota_key(request);
+    uint64_t key = weir_rpc_quota_key(&asking->request);
+    size_t places = places_of(asking);
     struct weir_error err;
-    if (key == 0 || weir_quota_allows(&dispatcher->loads_quota, key, 1, DISPATCHER_LOADS_MAX))
+    if (places == 0)
         return true;
+    if (weir_quota_allows(&dispatcher->loads_quota, key, places, DISPATCHER_LOADS_MAX)) {
+        weir_quota_take(&dispatcher->loads_quota, key, places);
+        return true;
+    }
     weir_ignore(weir_fail(&err, WEIR_UNAVAILABLE,
                           "as many jobs are looked for as can be, of %d, beside what one key "
                           "leaves to others",
                           DISPATCHER_LOADS_MAX));
-    weir_rpc_refuse(request->server, &request->route, &err);
+    preprocess_asking_refuse(asking, &err);
     return false;
 }
 
@@ -186,11 +199,13 @@ void preprocess_dispatcher_when_found(struct dispatcher *dispatcher, struct weir
         handler(dispatcher, request);
         return;
     }
-    if (!may_load(dispatcher, request))
+    struct dispatcher_asking *asking = preprocess_asking_keep(dispatcher, request, again);
+    if (!take_places(dispatcher, asking)) {
+        preprocess_asking_free(asking);
         return;
+    }
     struct loading *loading = weir_calloc(1, sizeof(*loading));
-    weir_quota_take(&dispatcher->loads_quota, weir_rpc_quota_key(request), 1);
-    loading->asking = preprocess_asking_keep(dispatcher, request, again);
+    loading->asking = asking;
     loading->number = number;
     weir_db_thread_run(dispatcher->thread,
                        &(struct weir_db_job){load, on_loaded, drop_loading, loading});

@@ -19,6 +19,7 @@ enum {
     DISPATCHER_ORDERS_MAX = 1024,                      /* leases of one worker, over all jobs */
     DISPATCHER_REPLIES_MAX = 16384, /* answers that wait for what is being stored */
     DISPATCHER_LOADS_MAX = 256, /* jobs that are read, one after the other, before what is stored */
+    DISPATCHER_LOAD_BYTES = 64 << 10, /* of a request for one: longer ones take several places */
 };
 
 /* A request that waits for Postgres, and is handled again then. */
@@ -27,6 +28,7 @@ struct dispatcher_asking {
     weir_rpc_handler_fn *handler;
     struct weir_request request; /* whose message lies in … */
     struct weir_arena *arena;
+    size_t bytes; /* of the message, packed */
 };
 
 /* An answer that waits until everything it says is durable. */
@@ -102,7 +104,7 @@ struct dispatcher {
     bool is_reporting;                 /* reports are */
     struct dispatcher_replies pending; /* until what is stored next is … */
     struct dispatcher_replies saved;   /* … and until what is being stored is */
-    /* Of both, and of jobs that are being read: one key leaves as many to others as it has. */
+    /* Of both, and of requests from elsewhere whose jobs are being read: one key leaves as many to others as it has. */
     struct weir_quota replies_quota, loads_quota;
     struct dispatcher_found found;
     struct dispatcher_orders orders;

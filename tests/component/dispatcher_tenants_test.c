@@ -206,6 +206,26 @@ static void one_key_has_no_more_jobs_looked_for_than_it_leaves_to_others(void **
     assert_int_equal(weir_quota_has(&dispatcher->loads_quota, key), 0); /* they were first */
 }
 
+/* Memory for each is bounded by its length, and what comes from this host takes no place. */
+static void long_requests_take_the_places_of_many_and_those_of_the_host_none(void **state)
+{
+    static const struct weir_sender BLUE_ONE = {WEIR_ROLE_TRAINER, "blue-trainer", "blue"},
+                                    HOST = {WEIR_ROLE_PLATFORM, "", ""};
+    static const uint8_t ZEROS[16 * DISPATCHER_LOAD_BYTES];
+    const struct msg_client_beat beat = {
+        .job = JOB + 1, .consumed = {ZEROS, sizeof(ZEROS)}, .window_why = ""};
+    const struct msg_job_describe none = {.job = JOB + 1};
+    struct lab *lab = *state;
+    struct dispatcher *dispatcher = lab->stage.dispatcher;
+    ask_much(lab, &HOST, MSG_job_describe, &none, DISPATCHER_LOADS_MAX);
+    assert_int_equal(dispatcher->loads_quota.keys.size, 0);
+    ask_much(lab, &BLUE_ONE, MSG_client_beat, &beat, DISPATCHER_LOADS_MAX);
+    assert_int_equal(weir_quota_has(&dispatcher->loads_quota, weir_quota_key(BLUE_ONE.name)),
+                     DISPATCHER_LOADS_MAX / 2 / 17 * 17);
+    assert_int_equal(keyed_ask(&lab->keyed, RED, MSG_job_describe, &none), WEIR_NOT_FOUND);
+    assert_int_equal(dispatcher->loads_quota.keys.size, 0);
+}
+
 static void one_key_has_no_more_answers_wait_than_it_leaves_to_others(void **state)
 {
     static const struct weir_sender SENDER = {WEIR_ROLE_TRAINER, "red-trainer", "red"};
@@ -238,6 +258,8 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(
             one_key_has_no_more_jobs_looked_for_than_it_leaves_to_others, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(
+            long_requests_take_the_places_of_many_and_those_of_the_host_none, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_key_has_no_more_answers_wait_than_it_leaves_to_others,
                                         set_up, tear_down),
     };
