@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { METRICS_MAX = 64, METRIC_NAME_MAX = 63 };
+enum { METRICS_MAX = 64, METRIC_NAME_MAX = 63, METRICS_BYTES_MAX = 64 << 10 };
 
 static void refuse(struct weir_request *request, enum weir_status status, struct weir_error *err)
 {
@@ -67,16 +67,38 @@ void orchestrator_run_tell(const struct run *run, struct weir_rpc_server *server
     weir_rpc_reply(server, route, MSG_run_is, &answer, NULL);
 }
 
+/* Refuses a key of a tenant in the same words whatever has become of a run that is not its tenant's. */
+static enum weir_status check_tenant(struct runs *runs, const struct run *run, uint64_t number,
+                                     const struct weir_request *request, struct weir_error *err)
+{
+    const char *tenant = weir_rpc_sender(request)->tenant;
+    const char *owner = run != NULL ? run->outline.tenant : NULL;
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = WEIR_OK;
+    if (tenant[0] == '\0')
+        return WEIR_OK;
+    if (run == NULL)
+        status = DB_RUN(runs->context->db, Q_run_owner, &rows, err, DB_I64((int64_t)number));
+    if (status != WEIR_OK)
+        return status;
+    if (run == NULL && weir_rows_count(rows) > 0)
+        owner = weir_rows_text(rows, 0, "owner");
+    return owner != NULL && strcmp(tenant, owner) == 0
+               ? WEIR_OK
+               : weir_fail(err, WEIR_DENIED,
+                           "run %" PRIu64 " is of another tenant, or there is none", number);
+}
+
 /* The run that a trainer may do, with its token and of its tenant. */
-static enum weir_status check_request(const struct run *run, const struct weir_request *request,
-                                      struct weir_error *err)
+static enum weir_status check_request(struct runs *runs, const struct run *run,
+                                      const struct weir_request *request, struct weir_error *err)
 {
     const struct msg_run_request *message = request->message;
-    const struct weir_sender *sender = weir_rpc_sender(request);
+    enum weir_status status = check_tenant(runs, run, message->run, request, err);
+    if (status != WEIR_OK)
+        return status;
     if (run == NULL || run->trained || run->row == NULL)
         return weir_fail(err, WEIR_NOT_FOUND, "run %" PRIu64 " is not to be done", message->run);
-    if (sender->tenant[0] != '\0' && strcmp(sender->tenant, run->outline.tenant) != 0)
-        return weir_fail(err, WEIR_DENIED, "run %" PRIu64 " is of another tenant", message->run);
     if (message->rank >= run->group.ranks)
         return weir_fail(err, WEIR_INVALID, "run %" PRIu64 " has %u ranks, from 0: found rank %u",
                          message->run, run->group.ranks, message->rank);
@@ -92,7 +114,7 @@ void orchestrator_run_assign(struct runs *runs, struct weir_request *request)
     const struct msg_run_request *message = request->message;
     struct run *run = orchestrator_run_find(runs, (int64_t)message->run);
     struct weir_error err;
-    if (check_request(run, request, &err) != WEIR_OK) {
+    if (check_request(runs, run, request, &err) != WEIR_OK) {
         weir_rpc_refuse(request->server, &request->route, &err);
         return;
     }
@@ -106,7 +128,8 @@ void orchestrator_run_assign(struct runs *runs, struct weir_request *request)
 /* A trainer may be anybody's program: what is kept of it is an object of a few numbers. */
 static enum weir_status check_metrics(const char *text, struct weir_error *err)
 {
-    json_t *metrics = json_loads(text[0] != '\0' ? text : "{}", 0, NULL), *value;
+    bool is_short = strlen(text) <= METRICS_BYTES_MAX;
+    json_t *metrics = is_short ? json_loads(text[0] != '\0' ? text : "{}", 0, NULL) : NULL, *value;
     bool is_good = json_is_object(metrics) && json_object_size(metrics) <= METRICS_MAX;
     const char *name;
 
@@ -186,16 +209,23 @@ void orchestrator_run_beats(struct runs *runs, struct weir_request *request)
     weir_rpc_reply(request->server, &request->route, MSG_run_orders, &orders, NULL);
 }
 
-/* True: reported before, by a trainer that missed the answer. */
-static bool is_over(struct runs *runs, int64_t number)
+/* OK: reported before, by a trainer that missed the answer. */
+static enum weir_status check_over(struct runs *runs, const struct run *run, uint64_t number,
+                                   struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) rows = NULL;
-    struct weir_error err;
-    if (DB_RUN(runs->context->db, Q_run_get, &rows, &err, DB_I64(number)) != WEIR_OK ||
-        weir_rows_count(rows) == 0)
-        return false;
-    const char *state = weir_rows_text(rows, 0, "state");
-    return strcmp(state, "trained") == 0 || strcmp(state, "done") == 0;
+    enum weir_status status = WEIR_OK;
+    const char *state = "";
+    if (run != NULL)
+        return WEIR_OK;
+    status = DB_RUN(runs->context->db, Q_run_get, &rows, err, DB_I64((int64_t)number));
+    if (status != WEIR_OK)
+        return status;
+    if (weir_rows_count(rows) > 0)
+        state = weir_rows_text(rows, 0, "state");
+    return strcmp(state, "trained") == 0 || strcmp(state, "done") == 0
+               ? WEIR_OK
+               : weir_fail(err, WEIR_NOT_FOUND, "run %" PRIu64 " is not to be done", number);
 }
 
 /* A trainer that returned with nothing left to do has said nothing: then what the one before it said. */
@@ -264,14 +294,14 @@ void orchestrator_run_finished(struct runs *runs, struct weir_request *request)
     const struct msg_run_done *done = request->message;
     struct run *run = orchestrator_run_find(runs, (int64_t)done->run);
     struct weir_error err;
+    enum weir_status status = check_tenant(runs, run, done->run, request, &err);
+    if (status != WEIR_OK) {
+        refuse(request, status, &err);
+        return;
+    }
     if (run == NULL || run->trained) {
-        if (run != NULL || is_over(runs, (int64_t)done->run)) {
-            weir_rpc_reply(request->server, &request->route, MSG_run_noted, NULL, NULL);
-            return;
-        }
-        refuse(request,
-               weir_fail(&err, WEIR_NOT_FOUND, "run %" PRIu64 " is not to be done", done->run),
-               &err);
+        status = check_over(runs, run, done->run, &err);
+        weir_rpc_answer(request, status, MSG_run_noted, NULL, NULL, &err);
         return;
     }
     struct group_member *member = orchestrator_group_member(&run->group, done->rank, done->session,
@@ -282,7 +312,7 @@ void orchestrator_run_finished(struct runs *runs, struct weir_request *request)
                &err);
         return;
     }
-    enum weir_status status = check_done(run, done, &err);
+    status = check_done(run, done, &err);
     if (status != WEIR_OK) {
         refuse(request, status, &err);
         return;

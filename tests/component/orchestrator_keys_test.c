@@ -175,7 +175,8 @@ static void whoever_knows_a_session_of_another_key_says_nothing_of_its_run(void 
     assert_non_null(strstr(keyed.words, "is of another tenant"));
     for (size_t who = MALLORY; who <= BLUE; who++) {
         assert_true(is_stopped(stage, who, &beats));
-        assert_int_equal(keyed_ask(&keyed, who, MSG_run_done, &ends), WEIR_STALE);
+        assert_int_equal(keyed_ask(&keyed, who, MSG_run_done, &ends),
+                         who == BLUE ? WEIR_DENIED : WEIR_STALE);
         assert_int_equal(keyed_ask(&keyed, who, MSG_run_next, &stays), WEIR_OK); /* it may leave */
     }
     assert_int_equal(run->group.members[0].samples, 0);
@@ -183,6 +184,59 @@ static void whoever_knows_a_session_of_another_key_says_nothing_of_its_run(void 
     keyed_assert_covered(ORCHESTRATOR_HANDLERS, CASES, WEIR_COUNT(CASES));
     stage->fires_first = 0;
     stage_until_reported(stage, "\"trigger_fired\"", 2); /* it has gone on */
+}
+
+/* A text of blanks is no more than its numbers, and as long as a message. */
+static void metrics_of_a_trainer_are_kept_if_they_are_short(void **state)
+{
+    static const struct {
+        size_t size;
+        bool is_kept;
+    } CASES[] = {{1 << 10, true}, {1 << 20, false}};
+    struct stage *stage = *state;
+    const struct run *run = begin_run(stage);
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        WEIR_AUTO_FREE char *metrics = weir_calloc(CASES[i].size + 1, 1);
+        struct beaten beaten = {.done = false};
+        memset(metrics, ' ', CASES[i].size);
+        metrics[0] = '{';
+        metrics[CASES[i].size - 1] = '}';
+        const struct msg_run_beat beat = {.run = (uint64_t)run->number,
+                                          .session = run->group.members[0].session,
+                                          .samples = i + 1,
+                                          .stage = "",
+                                          .metrics = metrics};
+        weir_rpc_call(stage->trainers[0].peer, MSG_run_beat, &beat, KEYED_MS, on_orders, &beaten);
+        test_loop_until(stage->loop, &beaten.done);
+        assert_false(beaten.stop);
+        assert_int_equal(run->metrics != NULL, CASES[i].is_kept);
+    }
+    stage->fires_first = 0;
+    stage_until_reported(stage, "\"trigger_fired\"", 2); /* it has gone on */
+}
+
+/* Runs that are under way, over or not there are answered alike. */
+static void a_key_of_a_tenant_learns_nothing_of_runs_of_others(void **state)
+{
+    struct stage *stage = *state;
+    char words[3][WEIR_ERROR_TEXT_MAX];
+    (void)stage_run(stage, PIPELINE);
+    uint64_t over = stage->jobs[0].number;
+    keyed_begin(&keyed, stage->loop, stage->orch->topics.server, WHO, PEOPLE);
+    const struct msg_run_done ends = {.run = over, .model = "", .outputs = "", .metrics = ""};
+    const struct msg_run_done none = {.run = UINT32_MAX, .model = "", .outputs = "", .metrics = ""};
+    const struct msg_run_request asks = {.run = over, .session = 1, .token = ""};
+    assert_int_equal(keyed_ask(&keyed, MALLORY, MSG_run_done, &ends), WEIR_OK);
+    assert_int_equal(keyed_ask(&keyed, MALLORY, MSG_run_done, &none), WEIR_NOT_FOUND);
+    assert_int_equal(keyed_ask(&keyed, BLUE, MSG_run_done, &ends), WEIR_DENIED);
+    (void)snprintf(words[0], sizeof(words[0]), "%s", strchr(keyed.words + 4, ' '));
+    assert_int_equal(keyed_ask(&keyed, BLUE, MSG_run_done, &none), WEIR_DENIED);
+    (void)snprintf(words[1], sizeof(words[1]), "%s", strchr(keyed.words + 4, ' '));
+    assert_int_equal(keyed_ask(&keyed, BLUE, MSG_run_request, &asks), WEIR_DENIED);
+    (void)snprintf(words[2], sizeof(words[2]), "%s", strchr(keyed.words + 4, ' '));
+    assert_string_equal(words[0], " is of another tenant, or there is none");
+    assert_string_equal(words[1], words[0]);
+    assert_string_equal(words[2], words[0]);
 }
 
 static void rows_are_predicted_for_nobody_but_the_key_that_lends_them(void **state)
@@ -239,6 +293,10 @@ int main(void)
                                         stage_setup, stage_teardown),
         cmocka_unit_test_setup_teardown(
             whoever_knows_a_session_of_another_key_says_nothing_of_its_run, stage_setup, end_keyed),
+        cmocka_unit_test_setup_teardown(metrics_of_a_trainer_are_kept_if_they_are_short,
+                                        stage_setup, stage_teardown),
+        cmocka_unit_test_setup_teardown(a_key_of_a_tenant_learns_nothing_of_runs_of_others,
+                                        stage_setup, end_keyed),
         cmocka_unit_test_setup_teardown(rows_are_predicted_for_nobody_but_the_key_that_lends_them,
                                         stage_setup, end_keyed),
         cmocka_unit_test_setup_teardown(
