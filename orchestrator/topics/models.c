@@ -83,8 +83,9 @@ static enum weir_status find_page(const struct topic_call *call, int64_t pipelin
     int64_t newest = orchestrator_topic_number(call, "newest", PAGE_MODELS + 1), measures = 0;
     if (newest < 0 || newest > PAGE_MODELS)
         newest = PAGE_MODELS + 1; /* one more tells that there are older ones */
-    enum weir_status status = DB_RUN(call->context->db, Q_model_page, &page->rows, err,
-                                     DB_I64(pipeline), DB_TEXT(before), DB_I64(newest));
+    enum weir_status status =
+        DB_RUN(call->context->db, Q_model_page, &page->rows, err, DB_I64(pipeline), DB_TEXT(before),
+               DB_I64(newest), DB_TEXT(call->sender.tenant));
     size_t found = status == WEIR_OK ? weir_rows_count(page->rows) : 0;
     while (page->count < found && page->count < PAGE_MODELS) {
         measures += weir_rows_i64(page->rows, page->count, "measures");
@@ -96,7 +97,7 @@ static enum weir_status find_page(const struct topic_call *call, int64_t pipelin
     return status;
 }
 
-/* Those of the page that the caller sees, oldest first, with what all of them were measured as. */
+/* Those of the page, oldest first, with what all of them were measured as. */
 static enum weir_status models_json(const struct topic_call *call, const struct page *page,
                                     json_t *models, struct weir_error *err)
 {
@@ -109,8 +110,7 @@ static enum weir_status models_json(const struct topic_call *call, const struct 
                                      DB_TEXT(weir_buf_text(&ids)));
     for (size_t i = page->count; status == WEIR_OK && i-- > 0;) {
         orchestrator_model_row(page->rows, i, &model);
-        if (orchestrator_topic_sees_number(call, model.pipeline))
-            json_array_append_new(models, model_json(call->all, &model, measures));
+        json_array_append_new(models, model_json(call->all, &model, measures));
     }
     return status;
 }

@@ -22,7 +22,8 @@ struct erase_requests;
 struct webhooks;
 
 enum {
-    TOPIC_CALLS_MAX = 512, /* half of what the selector queues, where many of them end up */
+    TOPIC_CALLS_MAX = 512,       /* half of what the selector queues, where many of them end up */
+    TOPIC_CALL_BYTES = 64 << 10, /* of the arguments of one: longer ones count as several */
 };
 
 /* The requests of weir that are not answered yet, and what they are about. Owned by: struct orchestrator. */
@@ -57,7 +58,8 @@ struct topic_call {
     struct context *context;
     LIST_ENTRY(topic_call) link;
     struct weir_route route;
-    uint64_t key;                /* of whoever asks */
+    uint64_t key;                /* of whoever asks … */
+    size_t places;               /* … and how many of TOPIC_CALLS_MAX it takes */
     topic_answered_fn *answered; /* takes the answer; NULL: it goes to `route` */
     void *owner;                 /* of `answered` */
     const struct topic_access *access;

@@ -17,7 +17,7 @@ static topic_fn *const FNS[] = {
 static void drop(struct topic_call *call)
 {
     LIST_REMOVE(call, link);
-    weir_quota_give(&call->all->quota, call->key, 1);
+    weir_quota_give(&call->all->quota, call->key, call->places);
     json_decref(call->arguments);
     json_decref(call->collected);
     free(call->text);
@@ -208,16 +208,23 @@ static void run(struct topic_call *call)
         orchestrator_topic_refuse(call, &err);
 }
 
+/* The key of a request, and the places that it takes. */
+struct asker {
+    uint64_t key;
+    size_t places;
+};
+
 static struct topic_call *new_call(struct topics *topics, const struct topic_access *access,
-                                   json_t *arguments, uint64_t key)
+                                   json_t *arguments, const struct asker *asker)
 {
     struct topic_call *call = weir_calloc(1, sizeof(*call));
     call->all = topics;
     call->context = topics->context;
     call->access = access;
     call->arguments = arguments;
-    call->key = key;
-    weir_quota_take(&topics->quota, key, 1);
+    call->key = asker->key;
+    call->places = asker->places;
+    weir_quota_take(&topics->quota, call->key, call->places);
     LIST_INSERT_HEAD(&topics->calls, call, link);
     return call;
 }
@@ -228,10 +235,11 @@ static enum weir_status open_call(struct topics *topics, const struct weir_reque
 {
     const struct msg_command *message = request->message;
     const struct topic_access *access = orchestrator_topic_named(message->topic);
-    uint64_t key = weir_rpc_quota_key(request);
+    const struct asker asker = {weir_rpc_quota_key(request),
+                                1 + strlen(message->arguments) / TOPIC_CALL_BYTES};
     if (access == NULL)
         return weir_fail(err, WEIR_UNSUPPORTED, "unknown topic '%.40s'", message->topic);
-    if (!weir_quota_allows(&topics->quota, key, 1, TOPIC_CALLS_MAX))
+    if (!weir_quota_allows(&topics->quota, asker.key, asker.places, TOPIC_CALLS_MAX))
         return weir_fail(err, WEIR_UNAVAILABLE,
                          "as many requests are under way as can be, of %d, beside what one key "
                          "leaves to others",
@@ -242,7 +250,7 @@ static enum weir_status open_call(struct topics *topics, const struct weir_reque
         json_decref(arguments);
         return weir_fail(err, WEIR_INVALID, "ask.arguments: expected a JSON object");
     }
-    *ret_call = new_call(topics, access, arguments, key);
+    *ret_call = new_call(topics, access, arguments, &asker);
     return WEIR_OK;
 }
 
@@ -266,7 +274,7 @@ void orchestrator_topics_ask(struct topics *topics, const struct topic_question 
 {
     const struct topic_access *access = orchestrator_topic_named(question->topic);
     weir_require(access != NULL && !access->is_order);
-    struct topic_call *call = new_call(topics, access, question->arguments, 0);
+    struct topic_call *call = new_call(topics, access, question->arguments, &(struct asker){0, 1});
     call->answered = answered;
     call->owner = owner;
     call->sender = (struct topic_sender){.role = WEIR_ROLE_VIEWER, .who = "page"};

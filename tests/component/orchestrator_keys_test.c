@@ -254,14 +254,15 @@ static void rows_are_predicted_for_nobody_but_the_key_that_lends_them(void **sta
 }
 
 /* By hand, as nothing is answered while the loop stands. */
-static size_t ask_much(const struct stage *stage, const struct weir_sender *sender)
+static size_t ask_much(const struct stage *stage, const struct weir_sender *sender,
+                       const char *arguments)
 {
-    static const struct msg_command ASKED = {.topic = "datasets", .arguments = ""};
+    const struct msg_command asked = {.topic = "datasets", .arguments = arguments};
     struct topics *topics = &stage->orch->topics;
     struct weir_request request = {
         .server = topics->server,
         .type = MSG_command,
-        .message = &ASKED,
+        .message = &asked,
         .route = {.identity = {(uint8_t)sender->name[0]}, .identity_size = 1},
         .sender = sender};
     for (size_t i = 0; i < TOPIC_CALLS_MAX; i++) {
@@ -277,9 +278,73 @@ static void one_key_has_no_more_requests_under_way_than_it_leaves_to_others(void
                                                  {WEIR_ROLE_OPERATOR, "rosa", ""},
                                                  {WEIR_ROLE_PLATFORM, "", ""}};
     const struct stage *stage = *state;
-    assert_int_equal(ask_much(stage, &SENDERS[0]), TOPIC_CALLS_MAX / 2);
-    assert_int_equal(ask_much(stage, &SENDERS[1]), TOPIC_CALLS_MAX / 4);
-    assert_int_equal(ask_much(stage, &SENDERS[2]), TOPIC_CALLS_MAX / 4);
+    assert_int_equal(ask_much(stage, &SENDERS[0], ""), TOPIC_CALLS_MAX / 2);
+    assert_int_equal(ask_much(stage, &SENDERS[1], ""), TOPIC_CALLS_MAX / 4);
+    assert_int_equal(ask_much(stage, &SENDERS[2], ""), TOPIC_CALLS_MAX / 4);
+}
+
+/* They are kept for as long as the request is under way. */
+static void long_arguments_take_the_places_of_many_requests(void **state)
+{
+    static const struct weir_sender MANY = {WEIR_ROLE_OPERATOR, "mallory", ""};
+    enum { SIZE = 15 * TOPIC_CALL_BYTES };
+    const struct stage *stage = *state;
+    WEIR_AUTO_FREE char *arguments = weir_calloc(SIZE + 1, 1);
+    memset(arguments, ' ', SIZE);
+    arguments[0] = '{';
+    arguments[SIZE - 1] = '}';
+    assert_int_equal(ask_much(stage, &MANY, arguments), TOPIC_CALLS_MAX / 2);
+    assert_int_equal(weir_quota_has(&stage->orch->topics.quota, weir_quota_key("rosa")), 0);
+    size_t calls = 0;
+    const struct topic_call *call;
+    LIST_FOREACH (call, &stage->orch->topics.calls, link)
+        calls++;
+    assert_int_equal(calls, TOPIC_CALLS_MAX / 2 / 16);
+}
+
+/* ---- pages ---- */
+
+struct listed {
+    bool done, has_older;
+    size_t count;
+};
+
+static void on_models(void *owner, json_t *json, const struct weir_error *err)
+{
+    struct listed *listed = owner;
+    assert_null(err);
+    listed->done = true;
+    listed->count = json_array_size(json_object_get(json, "models"));
+    listed->has_older = json_object_get(json, "before") != NULL;
+}
+
+static struct listed list_models(struct stage *stage, const char *tenant)
+{
+    struct listed listed = {.done = false};
+    orchestrator_topics_ask(
+        &stage->orch->topics,
+        &(struct topic_question){.topic = "models", .arguments = json_object(), .tenant = tenant},
+        on_models, &listed);
+    test_loop_until(stage->loop, &listed.done);
+    return listed;
+}
+
+/* A page names its last model, and its length says how many there are. */
+static void pages_of_models_are_of_those_that_a_tenant_sees(void **state)
+{
+    static const char MANY[] =
+        "INSERT INTO model SELECT (jsonb_populate_record(m, jsonb_build_object('id', 'copy-' || n, "
+        "'trigger', n))).* FROM generate_series(1000, 1600) n CROSS JOIN model m WHERE m.id = "
+        "(SELECT min(id) FROM model)";
+    struct stage *stage = *state;
+    struct weir_error err;
+    (void)stage_run(stage, PIPELINE);
+    if (weir_db_exec(stage->orch->context.db, MANY, &err) != WEIR_OK)
+        fail_msg("%s", err.text);
+    assert_true(list_models(stage, "").has_older);
+    const struct listed hers = list_models(stage, "blue");
+    assert_int_equal(hers.count, 0);
+    assert_false(hers.has_older);
 }
 
 int main(void)
@@ -302,6 +367,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             one_key_has_no_more_requests_under_way_than_it_leaves_to_others, stage_setup,
             stage_teardown),
+        cmocka_unit_test_setup_teardown(long_arguments_take_the_places_of_many_requests,
+                                        stage_setup, stage_teardown),
+        cmocka_unit_test_setup_teardown(pages_of_models_are_of_those_that_a_tenant_sees,
+                                        stage_setup, stage_teardown),
     };
     return cmocka_run_group_tests_name("orchestrator_keys", tests, NULL, NULL);
 }
