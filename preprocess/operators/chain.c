@@ -32,6 +32,8 @@ static enum weir_status adopt_outputs(struct chain_step *step, struct chain_draf
     struct operator_plan *plan = &step->plan;
     bool is_late = step->behind_fit || step->op->fit != NULL;
     weir_require(plan->outputs <= OPERATOR_OUTPUTS_MAX && plan->more_count < COLUMNS_MAX);
+    if (step->op->fit != NULL && step->op->fit->bound != NULL)
+        plan->output[0].bounded_by = (uint8_t)(step->written + 1);
     for (size_t i = 0; i < plan->outputs; i++) {
         bool is_in_place =
             i == 0 && !step->op->reads_records && !step->op->reads_no_column && !plan->keeps;
@@ -396,6 +398,25 @@ const struct column_about *preprocess_chain_output_about(const struct chain *cha
 {
     weir_require(index < chain->columns);
     return &chain->about[index];
+}
+
+/* The fitted operator that bounds the integers of an output, or NULL. */
+static const struct chain_step *bounding(const struct chain *chain, size_t index)
+{
+    const struct column_about *about = preprocess_chain_output_about(chain, index);
+    return about->bounded_by > 0 ? &chain->step[chain->running[about->bounded_by - 1]] : NULL;
+}
+
+uint64_t preprocess_chain_output_below(const struct chain *chain, size_t index)
+{
+    const struct chain_step *step = bounding(chain, index);
+    return step != NULL ? step->below : preprocess_chain_output_about(chain, index)->below;
+}
+
+uint64_t preprocess_chain_output_below_before(const struct chain *chain, size_t index)
+{
+    const struct chain_step *step = bounding(chain, index);
+    return step != NULL ? step->below_before : 0;
 }
 
 uint64_t preprocess_chain_row_bytes(const struct chain *chain)

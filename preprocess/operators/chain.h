@@ -121,6 +121,10 @@ size_t preprocess_chain_outputs(const struct chain *chain);
 /* Description of one, known before there is a batch. */
 const struct column_about *preprocess_chain_output_about(const struct chain *chain, size_t index);
 struct column *preprocess_chain_output(struct chain *chain, size_t index);
+/* Returns a bound of its integers, which are not negative; 0: none is known, or not before operators are fitted. */
+uint64_t preprocess_chain_output_below(const struct chain *chain, size_t index);
+/* The same by what preprocess_chain_fit_extend() was given; 0: nothing, or the bound is none of a fitted operator. */
+uint64_t preprocess_chain_output_below_before(const struct chain *chain, size_t index);
 
 /* Bytes of a row of all dense outputs together. */
 uint64_t preprocess_chain_row_bytes(const struct chain *chain);

@@ -168,10 +168,20 @@ static enum weir_status take_state(const struct chain_step *step, struct weir_by
 typedef enum weir_status step_use(struct chain_step *step, struct weir_bytes fitted,
                                   struct weir_error *err);
 
+static enum weir_status load_bounded(struct chain_step *step, struct weir_bytes fitted,
+                                     uint64_t *ret_below, struct weir_error *err)
+{
+    const struct operator_fit *fit = step->op->fit;
+    enum weir_status status = fit->load(step->state, fitted, err);
+    if (status == WEIR_OK && fit->bound != NULL)
+        *ret_below = fit->bound(step->state);
+    return status;
+}
+
 static enum weir_status load_step(struct chain_step *step, struct weir_bytes fitted,
                                   struct weir_error *err)
 {
-    return step->op->fit->load(step->state, fitted, err);
+    return load_bounded(step, fitted, &step->below, err);
 }
 
 static enum weir_status extend_step(struct chain_step *step, struct weir_bytes fitted,
@@ -179,8 +189,12 @@ static enum weir_status extend_step(struct chain_step *step, struct weir_bytes f
 {
     if (chain_is_given(step))
         weir_buf_append(&step->inherited, fitted.at, fitted.size);
-    return step->op->fit->extend != NULL ? step->op->fit->extend(step->state, fitted, err)
-                                         : WEIR_OK;
+    enum weir_status status = WEIR_OK;
+    if (step->op->fit->bound != NULL)
+        status = load_bounded(step, fitted, &step->below_before, err);
+    return status == WEIR_OK && step->op->fit->extend != NULL
+               ? step->op->fit->extend(step->state, fitted, err)
+               : status;
 }
 
 /* Hands the state of each fitted operator to `use`. */

@@ -80,6 +80,7 @@ static bool is_same(const struct column_about *one, const struct column_about *o
 {
     return weir_str_equal(one->name, other->name) && one->kind == other->kind &&
            one->type == other->type && one->width == other->width && one->below == other->below &&
+           one->bounded_by == other->bounded_by &&
            memcmp(one->shape, other->shape, sizeof(one->shape)) == 0;
 }
 

@@ -41,6 +41,8 @@ struct chain_step {
     uint64_t filtered;
     uint64_t warnings;
     char reason[OPERATOR_REASON_MAX];
+    /* bound of the integers of its first output by its fitted state, and by that it goes on from; 0: none yet */
+    uint64_t below, below_before;
     struct weir_buf inherited; /* given state as it was for the model that training starts from */
 };
 

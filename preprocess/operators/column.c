@@ -35,11 +35,19 @@ struct column_about preprocess_column_about(const char *name, enum column_kind k
     return about;
 }
 
+void preprocess_column_bound(struct column_about *about, uint64_t below)
+{
+    about->below = below;
+    about->bounded_by = 0;
+}
+
 struct column_about preprocess_column_about_as(const struct column_about *about,
                                                enum weir_dtype type)
 {
     struct column_about other = *about;
     other.type = type;
+    if (type == WEIR_F32 || type == WEIR_F64) /* what is made of it may be larger */
+        preprocess_column_bound(&other, 0);
     return other;
 }
 

@@ -37,7 +37,9 @@ struct column_about {
     uint32_t width;
     /* DENSE: of a row, its product is `width`; zeroed: a vector */
     uint32_t shape[COLUMN_SHAPE_MAX];
-    uint64_t below; /* bound of its integers, which are not negative; 0: not known */
+    uint64_t below; /* bound of its integers, which are not negative; 0: not known … */
+    /* … but, where this is not 0, by what the operator before place `bounded_by`, as written, is fitted to */
+    uint8_t bounded_by;
     const char *const *
         elements; /* DENSE: `width` names of its numbers, NULL where one has none; NULL: none has. The chain's */
 };
@@ -66,9 +68,12 @@ const char *preprocess_column_kind_name(enum column_kind kind);
 void preprocess_column_about_print(const struct column_about *about, struct weir_buf *out);
 struct column_about preprocess_column_about(const char *name, enum column_kind kind,
                                             enum weir_dtype type, uint32_t width);
-/* The same rows, number for number, in another type: they keep their shape. */
+/* The same rows, number for number, in another type: they keep their shape; integers keep their bound. */
 struct column_about preprocess_column_about_as(const struct column_about *about,
                                                enum weir_dtype type);
+
+/* Says that its integers are below `below`; 0: it is not known. */
+void preprocess_column_bound(struct column_about *about, uint64_t below);
 
 /* The form of the rows of a column of numbers. */
 struct weir_tensor_form preprocess_column_form(const struct column_about *about);

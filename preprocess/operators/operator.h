@@ -223,6 +223,8 @@ struct operator_fit {
     /* Optional. Before the first merge(): the fitted state of the model that training starts from,
      * which finish() may only append to. */
     enum weir_status (*extend)(void *state, struct weir_bytes fitted, struct weir_error *err);
+    /* Optional, after load(). Returns a bound of the integers of its first output, which are not negative. */
+    uint64_t (*bound)(const void *state);
     /* Optional, after load(). The length class (preprocess/order/buckets.h) of each sample of the set it was fitted
      * on; `ids` rise. A sample that is not known has class 0. */
     void (*classify)(const void *state, const uint64_t *ids, size_t count, uint8_t *ret_classes);

@@ -74,6 +74,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     lower_doubled(state);
     ret_plan->outputs = 1;
     ret_plan->output[0] = preprocess_column_about_as(about, WEIR_I32);
+    preprocess_column_bound(&ret_plan->output[0], state->count + 1);
     return status;
 }
 

@@ -44,7 +44,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     status = preprocess_operator_plan_output(ret_plan, options->as,
                                              is_dense ? COLUMN_DENSE : COLUMN_RAGGED, WEIR_I32,
                                              (uint32_t)width, err);
-    ret_plan->output[0].below = options->buckets;
+    preprocess_column_bound(&ret_plan->output[0], options->buckets);
     return status;
 }
 

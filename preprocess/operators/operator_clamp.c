@@ -43,7 +43,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     ret_plan->outputs = 1;
     ret_plan->output[0] = schema->column[ret_plan->in];
     if (min >= (double)ret_plan->output[0].below || max < 0)
-        ret_plan->output[0].below = 0;
+        preprocess_column_bound(&ret_plan->output[0], 0);
     state->type = ret_plan->output[0].type;
     bool is_float = (OPERATOR_FLOATS & 1 << state->type) != 0;
     weir_element_put(state->type, &state->min, 0, is_float ? min : ceil(min));

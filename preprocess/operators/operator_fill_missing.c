@@ -50,7 +50,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
         weir_element_put(state->type, &state->missing, 0, NAN);
     double value = weir_element_get(state->type, &state->value, 0);
     if (value < 0 || value >= (double)ret_plan->output[0].below)
-        ret_plan->output[0].below = 0;
+        preprocess_column_bound(&ret_plan->output[0], 0);
     return status;
 }
 

@@ -39,6 +39,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
         preprocess_column_about(about->name, about->kind, about->type,
                                 about->kind == COLUMN_DENSE ? (uint32_t)state->count : 0);
     ret_plan->output[0].below = about->below;
+    ret_plan->output[0].bounded_by = about->bounded_by;
     return WEIR_OK;
 }
 

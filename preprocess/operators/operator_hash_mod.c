@@ -36,6 +36,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     state->sigrid = sigrid_of(options->buckets, options->salt);
     ret_plan->outputs = 1;
     ret_plan->output[0] = preprocess_column_about_as(about, WEIR_I32);
+    preprocess_column_bound(&ret_plan->output[0], options->buckets);
     return WEIR_OK;
 }
 

@@ -97,7 +97,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
         return status;
     ret_plan->outputs = 1;
     ret_plan->output[0] = schema->column[ret_plan->in];
-    ret_plan->output[0].below = 0;
+    preprocess_column_bound(&ret_plan->output[0], 0);
     state->type = ret_plan->output[0].type;
     state->has_other = options->other != NULL;
     status = read_entries(state, options, err);

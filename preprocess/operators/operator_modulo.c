@@ -31,7 +31,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
         return status;
     ret_plan->outputs = 1;
     ret_plan->output[0] = schema->column[ret_plan->in];
-    ret_plan->output[0].below = options->by;
+    preprocess_column_bound(&ret_plan->output[0], options->by);
     *(struct state *)owner =
         (struct state){.type = ret_plan->output[0].type, .by = (int64_t)options->by};
     return WEIR_OK;

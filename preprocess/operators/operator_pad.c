@@ -46,6 +46,18 @@ static enum weir_status plan_step(const struct options *options, enum weir_dtype
     return status;
 }
 
+/* Zero is below any bound. */
+static void keep_bound(const struct column_about *about, const struct weir_tensor_step *step,
+                       struct column_about *made)
+{
+    double value = weir_element_get(about->type, &step->value, 0);
+    bool is_below = value >= 0 && value < (double)about->below;
+    if (value != 0 && !is_below)
+        return;
+    made->below = about->below;
+    made->bounded_by = about->bounded_by;
+}
+
 static enum weir_status plan(void *owner, const void *given, const struct operator_schema *schema,
                              struct operator_plan *ret_plan, struct weir_error *err)
 {
@@ -60,6 +72,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     status = plan_step(options, about->type, &state->maker.step, err);
     if (status == WEIR_OK)
         status = preprocess_tensor_maker_plan(&state->maker, about, ret_plan, err);
+    keep_bound(about, &state->maker.step, &ret_plan->output[0]);
     char name[COLUMN_NAME_MAX];
     snprintf(name, sizeof(name), "%.20s_length", about->name);
     ret_plan->output[1] = preprocess_column_about(name, COLUMN_DENSE, WEIR_I32, 1);

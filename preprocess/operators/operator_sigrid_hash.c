@@ -40,6 +40,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     state->sigrid = sigrid_of(options->max_value, options->salt);
     ret_plan->outputs = 1;
     ret_plan->output[0] = preprocess_column_about_as(about, WEIR_I64);
+    preprocess_column_bound(&ret_plan->output[0], options->max_value);
     return WEIR_OK;
 }
 

@@ -47,7 +47,7 @@ static enum weir_status plan(void *state, const void *options, const struct oper
         preprocess_operator_plan_output(ret_plan, chosen->as, COLUMN_RAGGED, WEIR_I32, 0, err);
     if (status != WEIR_OK)
         return status;
-    ret_plan->output[0].below = chosen->buckets;
+    preprocess_column_bound(&ret_plan->output[0], chosen->buckets);
     return preprocess_operator_schema_pick(schema, chosen->on, 1u << COLUMN_TOKENS, &ret_plan->in,
                                            err);
 }

@@ -304,6 +304,11 @@ static enum weir_status load(void *owner, struct weir_bytes fitted, struct weir_
 
 /* ---- numbers ---- */
 
+static uint64_t bound(const void *owner)
+{
+    return preprocess_vocabulary_bound(&((const struct state *)owner)->fitted);
+}
+
 static void apply(void *owner, struct operator_call *call)
 {
     const struct state *state = owner;
@@ -336,6 +341,7 @@ static const struct operator_fit FIT = {
     .finish = finish,
     .load = load,
     .extend = extend,
+    .bound = bound,
 };
 
 const struct preprocess_operator preprocess_operator_vocab = {

@@ -8,10 +8,9 @@ static struct column_about made_of(const struct column_about *about,
     const struct weir_tensor_form *made = &maker->made;
     enum column_kind kind = made->is_ragged ? COLUMN_RAGGED : COLUMN_DENSE;
     uint32_t width = made->is_ragged ? about->width : (uint32_t)weir_tensor_form_elements(made);
-    struct column_about other = *about;
+    struct column_about other = preprocess_column_about_as(about, made->type);
     if (kind != about->kind || width != about->width)
         other = preprocess_column_about(about->name, kind, made->type, width);
-    other.type = made->type;
     for (size_t i = 0; i < made->rank && made->rank > 1; i++)
         other.shape[i] = (uint32_t)made->shape[i];
     return other;

@@ -132,6 +132,16 @@ static size_t entry_bytes(struct weir_bytes rest, uint32_t columns)
     return bytes <= rest.size ? bytes : 0;
 }
 
+uint64_t preprocess_vocabulary_bound(const struct vocabulary *vocabulary)
+{
+    uint64_t largest = 0;
+    for (size_t i = 0; i < preprocess_vocabulary_size(vocabulary); i++) {
+        uint64_t number = preprocess_vocabulary_at(vocabulary, i).number;
+        largest = number > largest ? number : largest;
+    }
+    return largest + 1;
+}
+
 bool preprocess_vocabulary_index(struct vocabulary *vocabulary, uint32_t columns)
 {
     forget_index(vocabulary);

@@ -38,6 +38,8 @@ int64_t preprocess_vocabulary_find(const struct vocabulary *vocabulary, uint32_t
  * VOCABULARY_KEY_MAX, or new while the pool has grown to `bytes_max`. */
 bool preprocess_vocabulary_count(struct vocabulary *vocabulary,
                                  const struct vocabulary_entry *entry, size_t bytes_max);
+/* Returns a bound of the numbers of all entries; an empty one has 1, as if it had an entry of number 0. */
+uint64_t preprocess_vocabulary_bound(const struct vocabulary *vocabulary);
 /* Finds its way again in a pool that came from elsewhere (taken over by the caller into
  * vocabulary->pool). False, and empty, when the bytes are not whole entries with columns below
  * `columns`, or a key is there twice. */

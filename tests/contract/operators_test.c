@@ -5,6 +5,7 @@
 #include "core/base/hash.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
+#include "core/wire/element.h"
 #include "core/wire/sample.h"
 #include "preprocess/operators/operator.h"
 #include "tests/support/jpeg_picture.h"
@@ -595,6 +596,42 @@ static void what_declares_to_be_elementwise_is_so(void **state)
 }
 
 /* Each number is the sum of all before it in its column. */
+static void expect_bounded(const struct planned *planned, const struct column *out, uint64_t below)
+{
+    enum weir_dtype type = out->about.type;
+    for (size_t i = 0; i < out->values.size / weir_dtype_bytes(type); i++) {
+        int64_t number = weir_element_get_integer(type, out->values.at, i);
+        if (number < 0 || (uint64_t)number >= below)
+            fail_msg("%s: made %ld, expected numbers from 0, below %lu", planned->op->name, number,
+                     below);
+    }
+}
+
+/* Whatever was known of what it reads. */
+static void integers_lie_below_the_bound_that_is_declared(void **state)
+{
+    (void)state;
+    size_t bounded = 0;
+    for (size_t i = 0; i < PREPROCESS_OPERATORS.count; i++) {
+        struct planned planned;
+        uint8_t flags[ROWS] = {0};
+        plan(&planned, i);
+        draw_rows(&planned, 11, 0, ROWS);
+        apply(&planned, 0, ROWS, flags);
+        for (size_t k = 0; k < planned.plan.outputs; k++) {
+            const struct column *out = &planned.out[k];
+            bool is_fitted = k == 0 && planned.op->fit != NULL && planned.op->fit->bound != NULL;
+            uint64_t below = is_fitted ? planned.op->fit->bound(planned.state) : out->about.below;
+            if (below == 0)
+                continue;
+            bounded++;
+            expect_bounded(&planned, out, below);
+        }
+        end(&planned);
+    }
+    assert_true(bounded >= 8);
+}
+
 static void lie(void *state, struct operator_call *call)
 {
     (void)state;
@@ -638,6 +675,7 @@ int main(void)
         cmocka_unit_test(what_takes_rows_takes_them_in_pieces),
         cmocka_unit_test(a_row_that_is_read_in_place_may_lie_anywhere),
         cmocka_unit_test(what_declares_to_be_elementwise_is_so),
+        cmocka_unit_test(integers_lie_below_the_bound_that_is_declared),
         cmocka_unit_test(a_declaration_that_lies_is_found),
     };
     return cmocka_run_group_tests_name("operators", tests, NULL, NULL);

@@ -238,9 +238,15 @@ static void apply(void *owner, struct operator_call *call)
     }
 }
 
+static uint64_t bound(const void *owner)
+{
+    return preprocess_vocabulary_bound(&((const struct state *)owner)->lexicon);
+}
+
 static const struct operator_fit FIT = {
     .finish = finish,
     .load = load,
+    .bound = bound,
 };
 
 const struct preprocess_operator preprocess_operator_wordpiece = {

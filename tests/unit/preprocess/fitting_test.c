@@ -306,6 +306,52 @@ static void an_event_time_can_be_fitted_whatever_became_of_the_record(void **sta
     assert_true(preprocess_chain_reads_times(chain));
 }
 
+/* Fits the chain on words, going on from `base` where that is not empty. */
+static void fit_words(struct test_chain *test, const char *const *words, size_t count,
+                      const struct weir_buf *base, struct weir_buf *fitted)
+{
+    struct weir_error err;
+    struct weir_bytes rows[8];
+    struct chain_partial partial = {0};
+    WEIR_AUTO_BUF packed = {0};
+    for (size_t i = 0; i < count; i++)
+        rows[i] = weir_bytes_of(words[i]);
+    if (base->size > 0)
+        assert_int_equal(preprocess_chain_fit_extend(test->chain, weir_buf_view(base), &err),
+                         WEIR_OK);
+    test_chain_fill(test, rows, count);
+    preprocess_chain_fold(test->chain, &(struct operator_batch){.rows = count}, &partial);
+    preprocess_chain_partial_pack(&partial, &packed);
+    preprocess_chain_partial_fini(&partial);
+    assert_int_equal(preprocess_chain_fit_merge(test->chain, weir_buf_view(&packed), &err),
+                     WEIR_OK);
+    assert_int_equal(preprocess_chain_fit_finish(test->chain, fitted, &err), WEIR_OK);
+    assert_int_equal(preprocess_chain_fit_load(test->chain, weir_buf_view(fitted), &err), WEIR_OK);
+}
+
+static void numbers_of_words_are_bounded_by_the_vocabulary_and_by_that_before(void **state)
+{
+    (void)state;
+    static const char WORDS[] = "[{op: csv_text, field: 0}, {op: tokenize_words}, "
+                                "{op: vocab, reserved: 3}, {op: pad, length: 4}]";
+    static const char *const FIRST[] = {"a b", "c"}, *const SECOND[] = {"a d", "e f"};
+    struct test_chain test = {0}, next = {0};
+    WEIR_AUTO_BUF none = {0};
+    WEIR_AUTO_BUF fitted = {0};
+    WEIR_AUTO_BUF again = {0};
+    test_chain_open(&test, WORDS);
+    assert_int_equal(preprocess_chain_output_below(test.chain, 0), 0); /* not yet */
+    fit_words(&test, FIRST, 2, &none, &fitted);
+    assert_int_equal(preprocess_chain_output_below(test.chain, 0), 3 + 3);
+    assert_int_equal(preprocess_chain_output_below_before(test.chain, 0), 0);
+    test_chain_open(&next, WORDS);
+    fit_words(&next, SECOND, 2, &fitted, &again);
+    assert_int_equal(preprocess_chain_output_below(next.chain, 0), 3 + 6);
+    assert_int_equal(preprocess_chain_output_below_before(next.chain, 0), 3 + 3);
+    test_chain_close(&test);
+    test_chain_close(&next);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -319,6 +365,7 @@ int main(void)
         cmocka_unit_test(the_scale_of_labels_is_their_mean_and_deviation),
         cmocka_unit_test(fitted_state_without_a_scale_has_none),
         cmocka_unit_test(more_numbers_than_a_message_takes_are_refused_with_their_place),
+        cmocka_unit_test(numbers_of_words_are_bounded_by_the_vocabulary_and_by_that_before),
         cmocka_unit_test(an_event_time_can_be_fitted_whatever_became_of_the_record),
     };
     return cmocka_run_group_tests_name("fitting", tests, NULL, NULL);
