@@ -232,7 +232,7 @@ void weir_client_close(struct weir_client *client)
     weir_buf_fini(&client->done.model);
     weir_buf_fini(&client->done.metrics);
     weir_buf_fini(&client->fitted);
-    trainer_elements_fini(&client->elements);
+    trainer_announced_fini(&client->announced);
     weir_buf_fini(&client->state);
     free(client->dispatcher_endpoint);
     free(client->storage_endpoint);
@@ -248,10 +248,26 @@ void weir_client_info(const struct weir_client *client, struct weir_client_info 
     *ret_info = client->info; /* does not change once it is open */
 }
 
+enum weir_status trainer_client_announce(struct weir_client *client,
+                                         const struct msg_client_opened *opened,
+                                         struct weir_error *err)
+{
+    return client->opened
+               ? WEIR_OK
+               : trainer_announced_take(&client->announced, client_hides(client), opened, err);
+}
+
 const char *weir_client_element_name(const struct weir_client *client, const char *tensor,
                                      uint64_t index)
 {
-    return trainer_elements_name(&client->elements, tensor, index); /* nor do these */
+    return trainer_elements_name(&client->announced.elements, tensor, index); /* nor do these */
+}
+
+size_t weir_client_tensors(const struct weir_client *client,
+                           const struct weir_client_tensor **ret_tensors)
+{
+    *ret_tensors = client->announced.tensors; /* nor do these */
+    return client->announced.count;
 }
 
 void weir_client_label_scale(const struct weir_client *client, double *ret_mean,
@@ -332,8 +348,7 @@ static void end_wait(struct weir_client *client, int64_t begun_ns)
 static enum weir_status hide_tensors(struct weir_client *client, struct batch *batch,
                                      struct weir_error *err)
 {
-    const struct groups_wanted *tells =
-        client->task != NULL ? &task_of_shown(client->task)->tells : NULL;
+    const struct groups_wanted *tells = client_hides(client);
 
     if (tells == NULL || (tells->group[0] == '\0' && tells->slice_count == 0))
         return WEIR_OK;

@@ -342,7 +342,7 @@ static void remember_opened(struct weir_client *client, const struct msg_client_
 static void take_opened(struct weir_client *client, const struct msg_client_opened *opened)
 {
     struct weir_error failure;
-    if (trainer_elements_take(&client->elements, opened, &failure) != WEIR_OK ||
+    if (trainer_client_announce(client, opened, &failure) != WEIR_OK ||
         trainer_delivery_opened(client->delivery, opened, &failure) != WEIR_OK)
         fail(client, &failure);
     else if (trainer_delivery_is_open(client->delivery))

@@ -7,12 +7,12 @@
 
 #include "core/loop/loop.h"
 #include "core/rpc/rpc.h"
+#include "trainer_client/announced.h"
 #include "trainer_client/batch.h"
 #include "trainer_client/buffering.h"
 #include "trainer_client/collector.h"
 #include "trainer_client/delivery.h"
 #include "trainer_client/digest_list.h"
-#include "trainer_client/elements.h"
 #include "trainer_client/held.h"
 #include "trainer_client/lending.h"
 #include "trainer_client/metrics.h"
@@ -70,7 +70,7 @@ struct weir_client {
     struct buffering buffering;
     struct weir_client_info info;
     struct weir_buf fitted, state;
-    struct elements elements;
+    struct announced announced;
     bool closing, opened, failed, stop_ordered;
     struct weir_error failure;
     struct weir_error commit_error; /* of the newest commit, when it was refused */
@@ -126,6 +126,16 @@ void trainer_client_take_pair(struct weir_client *client, const struct msg_clien
 void trainer_client_wake(struct weir_client *client);
 /* Waits for a change, at most until `end_ms` (INT64_MAX: no end). False when that has passed. Under `mutex`. */
 bool trainer_client_wait(struct weir_client *client, int64_t end_ms);
+/* Takes up which tensors there are, until the run is open: then the loop may hold what it was shown. */
+enum weir_status trainer_client_announce(struct weir_client *client,
+                                         const struct msg_client_opened *opened,
+                                         struct weir_error *err) WEIR_MUST_USE;
+
+/* The tensors that only tell samples apart, which the loop is not shown; NULL: it has no task. */
+static inline const struct groups_wanted *client_hides(const struct weir_client *client)
+{
+    return client->task != NULL ? &task_of_shown(client->task)->tells : NULL;
+}
 
 /* ---- outputs.c ---- */
 

@@ -50,7 +50,7 @@ static int64_t group_of(const struct weir_tensor *tensor, size_t sample, size_t 
     return (int64_t)(weir_hash64(weir_bytes(at, bytes), 0) >> 1);
 }
 
-static bool is_wanted(const struct groups_wanted *wanted, const char *name)
+bool trainer_groups_hide(const struct groups_wanted *wanted, const char *name)
 {
     for (size_t i = 0; i < wanted->slice_count; i++)
         if (strcmp(wanted->slices[i], name) == 0)
@@ -70,7 +70,7 @@ static void hide(struct groups *groups, const struct groups_wanted *wanted,
     groups->rest.tensor_count = 0;
     groups->rest.tensors = groups->tensors;
     for (size_t i = 0; i < batch->tensor_count; i++)
-        if (!is_wanted(wanted, batch->tensors[i].name))
+        if (!trainer_groups_hide(wanted, batch->tensors[i].name))
             groups->tensors[groups->rest.tensor_count++] = batch->tensors[i];
 }
 

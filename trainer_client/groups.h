@@ -24,6 +24,8 @@ struct groups {
     size_t tensors_max;
 };
 
+/* True when the tensor is wanted by name, so that the loop is not shown it. */
+bool trainer_groups_hide(const struct groups_wanted *wanted, const char *name);
 /* Sets `at`, `slices` and `rest`, which live as long as the batch, until the next call. A whole number is the group's
  * number; anything else, texts and lists too, is hashed. INVALID when the batch has no tensor of a wanted name. */
 enum weir_status trainer_groups_take(struct groups *groups, const struct groups_wanted *wanted,

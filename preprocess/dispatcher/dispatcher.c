@@ -78,7 +78,7 @@ void preprocess_dispatcher_settle_fit(struct dispatcher *dispatcher, struct disp
     struct fit_saving *saving = weir_calloc(1, sizeof(*saving));
     saving->dispatcher = dispatcher;
     saving->job = entry->number;
-    weir_buf_append(&saving->fitted, entry->fitted.at, entry->fitted.size);
+    preprocess_entry_keep_fit(entry, &saving->fitted);
     entry->is_fit_saving = true;
     weir_db_thread_run(dispatcher->thread,
                        &(struct weir_db_job){store_fit, on_fit_stored, drop_fit, saving});

@@ -22,7 +22,36 @@ static size_t partials_of(const struct dispatcher_entry *entry)
 
 /* In front of stored state that is to be gone on from. */
 static const char BASE_MARK[] = "WEIRBASE";
-enum { BASE_MARK_BYTES = sizeof(BASE_MARK) - 1 };
+enum { MARK_BYTES = sizeof(BASE_MARK) - 1 };
+
+/* In front of fitted state that went on from another: u64 count, u64 a bound (struct tensor_bounds). */
+static const char BOUNDS_MARK[] = "WEIRBNDS";
+
+static void keep_bounds(const struct tensor_bounds *bounds, struct weir_buf *out)
+{
+    if (bounds->count == 0)
+        return;
+    weir_buf_append(out, BOUNDS_MARK, MARK_BYTES);
+    weir_buf_append_u64(out, bounds->count);
+    for (size_t i = 0; i < bounds->count; i++)
+        weir_buf_append_u64(out, bounds->below[i]);
+}
+
+/* Returns what stands behind the bounds: all, if there are none. */
+static struct weir_bytes take_bounds(struct weir_bytes kept, struct tensor_bounds *bounds)
+{
+    struct weir_bytes rest = kept, mark;
+    uint64_t count;
+    if (!weir_take(&rest, MARK_BYTES, &mark) || memcmp(mark.at, BOUNDS_MARK, MARK_BYTES) != 0 ||
+        !weir_take_u64(&rest, &count) || count > COLUMNS_MAX)
+        return kept;
+    for (size_t i = 0; i < count; i++) {
+        if (!weir_take_u64(&rest, &bounds->below[i]))
+            return kept;
+    }
+    bounds->count = count;
+    return rest;
+}
 
 struct shares_quota preprocess_dispatcher_quota_of(const struct msg_job_open *open)
 {
@@ -94,9 +123,9 @@ struct dispatcher_entry *preprocess_entry_open(const struct msg_job_open *open)
 struct dispatcher_entry *preprocess_entry_reload(const struct msg_job_open *stored)
 {
     struct dispatcher_entry *entry = entry_new(stored);
-    struct weir_bytes kept = stored->fitted;
-    if (kept.size > BASE_MARK_BYTES && memcmp(kept.at, BASE_MARK, BASE_MARK_BYTES) == 0)
-        weir_buf_append(&entry->base, kept.at + BASE_MARK_BYTES, kept.size - BASE_MARK_BYTES);
+    struct weir_bytes kept = take_bounds(stored->fitted, &entry->before);
+    if (kept.size > MARK_BYTES && memcmp(kept.at, BASE_MARK, MARK_BYTES) == 0)
+        weir_buf_append(&entry->base, kept.at + MARK_BYTES, kept.size - MARK_BYTES);
     else
         weir_buf_append(&entry->fitted, kept.at, kept.size);
     return entry;
@@ -107,7 +136,9 @@ void preprocess_entry_keep_fit(const struct dispatcher_entry *entry, struct weir
     bool goes_on = entry->fitted.size == 0 && entry->base.size > 0;
     const struct weir_buf *kept = goes_on ? &entry->base : &entry->fitted;
     if (goes_on)
-        weir_buf_append(out, BASE_MARK, BASE_MARK_BYTES);
+        weir_buf_append(out, BASE_MARK, MARK_BYTES);
+    else
+        keep_bounds(&entry->before, out);
     weir_buf_append(out, kept->at, kept->size);
 }
 
@@ -148,6 +179,7 @@ static enum weir_status take_fit(struct dispatcher_entry *entry, struct weir_err
         return preprocess_plan_fitted(&entry->plan, weir_buf_view(&entry->fitted), err);
     if (entry->base.size > 0)
         status = preprocess_chain_fit_extend(chain, weir_buf_view(&entry->base), err);
+    preprocess_tensors_bounds_before(chain, &entry->before);
     if (status == WEIR_OK && preprocess_chain_wants_samples(chain))
         status = preprocess_chain_check_files(chain, err);
     else if (status == WEIR_OK && preprocess_chain_wants_fit(chain))

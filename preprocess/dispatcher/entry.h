@@ -14,6 +14,7 @@
 #include "preprocess/plan/fingerprint.h"
 #include "preprocess/plan/fit.h"
 #include "preprocess/plan/plan.h"
+#include "preprocess/plan/tensors.h"
 
 struct dispatcher_entry {
     uint64_t number;
@@ -27,7 +28,8 @@ struct dispatcher_entry {
     struct weir_buf config;
     struct weir_buf tables; /* as in job_open */
     struct weir_buf fitted; /* empty: nothing is fitted, or not yet */
-    struct weir_buf base;   /* fitted state of the model that training starts from, if any */
+    struct weir_buf base;   /* fitted state of the model that training starts from, if any … */
+    struct tensor_bounds before; /* … and the bounds of tensors by it */
     uint32_t epochs;
     uint32_t ranks;
     uint64_t seed;
@@ -86,7 +88,8 @@ struct shares_quota preprocess_entry_bounded(const struct dispatcher_entry *entr
 struct dispatcher_entry *preprocess_entry_open(const struct msg_job_open *open);
 /* The same as it was stored, with what preprocess_entry_keep_fit() left for `fitted`. */
 struct dispatcher_entry *preprocess_entry_reload(const struct msg_job_open *stored);
-/* Appends the state to be stored: the fitted state, or until there is one, the state that the fit goes on from. */
+/* Appends the state to be stored: what is fitted, behind bounds by the state that the fit went on from; until something
+ * is, that state. */
 void preprocess_entry_keep_fit(const struct dispatcher_entry *entry, struct weir_buf *out);
 void preprocess_entry_free(struct dispatcher_entry *entry);
 WEIR_DEFINE_AUTO(dispatcher_entry, preprocess_entry_free)

@@ -6,6 +6,7 @@
 #include "core/base/memory.h"
 #include "preprocess/dispatcher/keys.h"
 #include "preprocess/plan/elements.h"
+#include "preprocess/plan/tensors.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -377,6 +378,7 @@ static void on_client_open(void *state, struct weir_request *request)
         .memory = preprocess_dispatcher_memory(dispatcher, entry, opening->rank, request->arena),
     };
     preprocess_elements_tell(entry->plan.chain, request->arena, &message);
+    preprocess_tensors_tell(entry->plan.chain, &entry->before, request->arena, &message);
     preprocess_dispatcher_lend_pair(dispatcher, request, &message);
     reply(request, MSG_client_opened, &message);
 }

@@ -38,6 +38,22 @@ NAMED = why_test.PIPELINE.replace("{", "{{").replace("}", "}}").replace("DATA", 
     "OPERATORS", "{{op: csv_fields, fields: [damp, temp, wind], as: air}}").replace("TRIGGER", why_test.DRIFT.format(
         "embeddings", "ks", 0.2).replace("{", "{{").replace("}", "}}")).replace("model: MODEL, start_from: scratch", "program: loop, epochs: 1")
 NAMED = NAMED[:NAMED.index("evaluation:")]
+SIZED = """\
+pipeline: {{name: lab, mode: replay}}
+datasets:
+  - {{name: words, source: {{path: {data}, format: csv, include: "*.csv"}}, time: {{from: field, field: t}}, label: none}}
+trigger:   {{policy: amount, samples: 6}}
+selection: {{policy: new_data}}
+preprocess:
+  operators:
+    - {{op: csv_text, field: text}}
+    - {{op: csv_fields, fields: [a, b], as: air}}
+    - {{op: tokenize_words, on: text}}
+    - {{op: vocab, on: words, as: words}}
+    - {{op: pad, on: words, length: 3}}
+  batch: {{samples: 4}}
+training: {{program: loop, epochs: {epochs}, start_from: previous}}
+"""
 MODES = "modes: [train, evaluate, predict]"
 
 try:
@@ -205,6 +221,17 @@ def test_numbers_have_names_in_both_directions():
     lab.remove()
 
 
+def test_a_program_knows_how_large_its_tables_must_be_before_the_first_batch():
+    lab = PythonLab(samples=1, pipeline=SIZED)
+    (lab.folder / "stream/part0.jsonl").unlink()
+    rows = [f"2024-01-{day:02},{day},{day / 2},w{min(day, 7)} w{day % 3}" for day in range(1, 13)]
+    (lab.folder / "stream/words.csv").write_text("\n".join(["t,a,b,text", *rows]) + "\n")
+    run = Run(lab.pipeline, lab.data_dir, lab.script("sized.py", modes="modes: [train]")).finish()
+    told = [json.loads((run.data_dir / stored["file"]).read_text()) for stored in run.of("model_stored")]
+    assert told == [[1 + 7, 0], [1 + 8, 1 + 7]], told
+    lab.remove()
+
+
 def stop_the_workers(run, signals):
     """Stops them when the program says so, and lets them go on; the program is told when it is done."""
     for name, number in signals:
@@ -305,4 +332,4 @@ def test_an_exception_fails_the_run_in_its_own_words():
 
 
 if __name__ == "__main__":
-    run_tests(globals())
+    run_tests(globals(), wanted=sys.argv[1:])

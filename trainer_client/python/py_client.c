@@ -372,6 +372,40 @@ static PyObject *client_element_name(PyObject *self, PyObject *arguments)
     return name;
 }
 
+/* (name, type, shape of a row or None, below, below_before) */
+static PyObject *announced(const struct weir_client_tensor *tensor)
+{
+    PyObject *shape = tensor->is_ragged ? Py_NewRef(Py_None) : PyTuple_New(tensor->rank);
+    for (uint32_t i = 0; shape != NULL && i < tensor->rank; i++) {
+        PyObject *extent = PyLong_FromUnsignedLongLong(tensor->shape[i]);
+        if (extent == NULL || PyTuple_SetItem(shape, i, extent) < 0)
+            Py_CLEAR(shape);
+    }
+    return Py_BuildValue("ssNKK", tensor->name, trainer_python_tensor_type_name(tensor->type),
+                         shape, (unsigned long long)tensor->below,
+                         (unsigned long long)tensor->below_before);
+}
+
+static PyObject *client_tensors(PyObject *self, PyObject *none)
+{
+    const struct weir_client_tensor *tensors;
+    struct counted_client *counted = enter(self);
+
+    (void)none;
+    if (counted == NULL)
+        return NULL;
+    size_t count = weir_client_tensors(counted->client, &tensors);
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; i < count && list != NULL; i++) {
+        PyObject *tensor = announced(&tensors[i]);
+        if (tensor == NULL || PyList_Append(list, tensor) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(tensor);
+    }
+    leave(self, counted);
+    return list;
+}
+
 /* ---- state and end ---- */
 
 static PyObject *client_state(PyObject *self, PyObject *none)
@@ -552,6 +586,7 @@ static PyMethodDef METHODS[] = {
      "output($self, batch, kind, values, /)\n--\n\nweir_client_output()."},
     {"output_names", client_output_names, METH_VARARGS,
      "output_names($self, names, /)\n--\n\nweir_client_output_names()."},
+    {"tensors", client_tensors, METH_NOARGS, "tensors($self, /)\n--\n\nweir_client_tensors()."},
     {"element_name", client_element_name, METH_VARARGS,
      "element_name($self, tensor, index, /)\n--\n\nweir_client_element_name()."},
     {"state", client_state, METH_NOARGS, "state($self, /)\n--\n\nweir_client_state()."},

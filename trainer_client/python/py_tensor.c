@@ -47,6 +47,11 @@ struct counted_batch *trainer_python_batch_of(struct py_batch *batch)
     return batch->counted;
 }
 
+const char *trainer_python_tensor_type_name(enum weir_tensor_type type)
+{
+    return ELEMENTS[type].name;
+}
+
 PyObject *trainer_python_tensor_new(struct py_batch *batch, const struct py_array *array,
                                     PyObject *offsets)
 {

@@ -26,6 +26,8 @@ extern PyType_Spec trainer_python_tensor_spec;
 
 /* Returns the batch's memory while it is in this process's hands; NULL with an exception. */
 struct counted_batch *trainer_python_batch_of(struct py_batch *batch);
+/* Returns the name of a type, as NumPy has it. */
+const char *trainer_python_tensor_type_name(enum weir_tensor_type type);
 /* Returns a tensor of that batch; `offsets` (or NULL) is taken. */
 PyObject *trainer_python_tensor_new(struct py_batch *batch, const struct py_array *array,
                                     PyObject *offsets);

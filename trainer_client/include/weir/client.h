@@ -239,6 +239,21 @@ struct weir_tensor {
     size_t bytes; /**< of `data` */
 };
 
+/** A tensor of all batches of a run, as the operators make it. */
+struct weir_client_tensor {
+    const char *name;
+    enum weir_tensor_type type;
+    int is_ragged; /**< nonzero: a row has any number of elements, and `rank` is 0 */
+    uint32_t rank; /**< dimensions of a row, which in batches come after that of the samples */
+    uint64_t shape[WEIR_TENSOR_RANK_MAX]; /**< of a row */
+    uint64_t
+        below; /**< its integers are 0 … below - 1, such as rows of an embedding: words of a vocabulary fitted on
+                         this set and one for the unknown, buckets of a hash; 0: no bound is known */
+    uint64_t
+        below_before; /**< the same of the model that the training starts from, whose numbers keep their meaning;
+                                0: it starts from none, or no bound is known */
+};
+
 /** One batch. All memory belongs to it and lives until weir_batch_release(); it may be pinned and
  * handed to a GPU as it is, but not written to. `ids`, `labels`, `label_values`, `weights` and
  * each tensor's `data` and `offsets` start at a multiple of WEIR_BATCH_ALIGNMENT bytes and are readable up to the next
@@ -339,6 +354,11 @@ void weir_client_info(const struct weir_client *client, struct weir_client_info 
  * @return NULL when there is no such number, or it has no name. */
 const char *weir_client_element_name(const struct weir_client *client, const char *tensor,
                                      uint64_t index);
+
+/** The tensors that batches will have, in their order, before there is one: a network can be made as large as they say.
+ * `*ret_tensors` lives with the client. @return how many they are. */
+size_t weir_client_tensors(const struct weir_client *client,
+                           const struct weir_client_tensor **ret_tensors);
 
 /** Mean and deviation of the labels of the set that the run is, or its model was, fitted on, where the
  * operator `scale_label` is among those of the pipeline; else 0 and 1. Labels of batches are as they are:

@@ -87,6 +87,18 @@ class Info(NamedTuple):
     """Their deviation, likewise; else 1. Labels of batches are as they are."""
 
 
+class TensorInfo(NamedTuple):
+    """A tensor of all batches of a run, as the operators make it."""
+
+    dtype: str
+    shape: tuple[int, ...] | None
+    """Of one sample; None: a row has any number of elements."""
+    below: int
+    """Its integers are from 0 to below - 1, such as rows of an embedding; 0: no bound is known."""
+    below_before: int
+    """The same of the model that the training starts from, whose numbers keep their meaning; 0: there is none."""
+
+
 class Holes(NamedTuple):
     """Samples that state() contains without having been delivered, by reason."""
 
@@ -207,6 +219,9 @@ class Session:
             self.task.capsule, socket_dir, max(1, int(timeout * 1000)), state, rank, ranks, prefetch_bytes
         )
         self.info = Info(**self._client.info())
+        told = self._client.tensors()
+        self.tensors = {name: TensorInfo(dtype, shape, below, before) for name, dtype, shape, below, before in told}
+        """Tensors that batches will have, by name, before there is one."""
         self._begun = state_batches(state) if state is not None else 0
 
     def __len__(self) -> int:
