@@ -29,8 +29,8 @@ enum {
     JOIN_TRIES_MAX = 20,          /* commands that come at once and go one after the other */
     REACH_MS = 10000,             /* for one elsewhere to answer at all */
     SILENT_MS = 20000,            /* without a word from one elsewhere: it is away */
-    REQUEST_MS =
-        3600000, /* a prediction over everything takes its time; whether anybody is there is watched */
+    /* a prediction over everything takes its time; whether anybody is there is watched */
+    REQUEST_MS = 3600000,
 };
 
 struct cli_platform {

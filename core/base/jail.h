@@ -19,8 +19,8 @@ struct weir_jail {
     const char *const *closed;   /* directories: neither read, written nor listed */
     const char *const *open;     /* inside those, as if they were outside */
     const char *const *readable; /* inside those, files that may be read */
-    const char *const
-        *hidden;       /* directories of sockets that are empty to it: weir_jail_can_hide() */
+    /* directories of sockets that are empty to it: weir_jail_can_hide() */
+    const char *const *hidden;
     const char *shown; /* directly inside the last of those, and still there; or NULL */
     enum weir_jail_sockets sockets; /* that it can make */
 };

@@ -19,8 +19,8 @@ enum {
     KEEP_BYTES = 64 << 20,
     ARENA_ALIGN_BYTES = 16,
     ARENA_BLOCK_BYTES = 16 << 10, /* first block */
-    ARENA_BLOCK_BYTES_MAX =
-        1 << 20, /* later ones double up to this; larger pieces get a block of their own */
+    /* later ones double up to this; larger pieces get a block of their own */
+    ARENA_BLOCK_BYTES_MAX = 1 << 20,
     STACK_WIPED_BYTES = 256 << 10, /* deeper than any call that sees samples */
 };
 

@@ -10,8 +10,8 @@ enum { CFG_COMPLAINTS_BYTES = 64 << 10 }; /* of lines that are kept, and the las
 
 /* Zeroed: there are none. */
 struct cfg_complaints {
-    struct weir_buf
-        lines; /* "file:1:2: section.key: …\n", each once; at last "… and 7 more\n", if so */
+    /* "file:1:2: section.key: …\n", each once; at last "… and 7 more\n", if so */
+    struct weir_buf lines;
     enum weir_status status; /* of the first one */
     size_t kept;             /* bytes of lines, without the one that counts the others … */
     size_t more;             /* … of which there are so many */

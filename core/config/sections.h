@@ -16,8 +16,8 @@ extern const struct cfg_key CFG_HOLDOUT_KEYS[];
 enum cfg_use {
     CFG_USE_TRIGGER = 1,   /* the trigger policy sees them */
     CFG_USE_SELECTION = 2, /* training sets are chosen from them */
-    CFG_USE_EVALUATION =
-        4, /* evaluations measure on them; without the others, only those that name the dataset */
+    /* evaluations measure on them; without the others, only those that name the dataset */
+    CFG_USE_EVALUATION = 4,
     CFG_USE_ALL = 7
 };
 #define CFG_USE_DOC                                                                              \

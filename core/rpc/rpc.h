@@ -18,16 +18,16 @@
 enum {
     WEIR_ROUTE_MAX = 64,      /* bytes of a ROUTER identity */
     WEIR_RPC_RESEND_MS = 500, /* an unanswered request is sent again, at first */
-    WEIR_RPC_RESEND_MAX_MS =
-        2000, /* … and at last, under keys: who has one knows when its server is there again */
-    WEIR_RPC_REFUSED_MS =
-        10, /* … one that was refused as UNAVAILABLE, at first; then twice as long */
+    /* … and at last, under keys: who has one knows when its server is there again */
+    WEIR_RPC_RESEND_MAX_MS = 2000,
+    /* … one that was refused as UNAVAILABLE, at first; then twice as long */
+    WEIR_RPC_REFUSED_MS = 10,
     WEIR_RPC_FRAMED_RESEND_MS = 1000,     /* … one with frames, at first */
     WEIR_RPC_FRAMED_RESEND_MAX_MS = 8000, /* … and at last */
     WEIR_RPC_MESSAGE_MAX = 1 << 30,       /* bytes of a message to a peer, all frames together */
     WEIR_RPC_REQUEST_MAX = 64 << 20,      /* … of one to a server */
-    WEIR_RPC_TCP_REQUEST_MAX =
-        32 << 10, /* … of one to a server on TCP, where each stranger can have so many held */
+    /* … of one to a server on TCP, where each stranger can have so many held */
+    WEIR_RPC_TCP_REQUEST_MAX = 32 << 10,
     WEIR_RPC_CALLS_MAX = 4096, /* open calls of one peer; more are refused with LIMIT */
 };
 

@@ -30,8 +30,8 @@ enum {
     KEYS_DIR_MODE = 0700,
     OWN_MESSAGES = 3,
     FOUND_BYTES_MAX = 16 << 20,
-    REMOTE_IO_THREADS =
-        2, /* thousands may come at once from elsewhere, which one takes too long for */
+    /* thousands may come at once from elsewhere, which one takes too long for */
+    REMOTE_IO_THREADS = 2,
 };
 
 /* Everything the command line may say. */

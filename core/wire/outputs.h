@@ -23,9 +23,9 @@ struct weir_outputs {
     const uint64_t *ids;
     const int64_t *labels;
     const int64_t *groups; /* which samples are ranked against each other; NULL: there are none */
-    const int64_t
-        *slices;         /* (count, slice_columns): values that samples are sliced by; NULL: none */
-    const float *values; /* (count, width) */
+    /* (count, slice_columns): values that samples are sliced by; NULL: none */
+    const int64_t *slices;
+    const float *values;       /* (count, width) */
     const float *label_values; /* (count, label_width); NULL: labels are no vectors */
     size_t count;
     size_t width;

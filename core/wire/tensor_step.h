@@ -21,9 +21,9 @@ enum {
 /* Numbers on the wire. */
 enum weir_tensor_step_kind {
     WEIR_STEP_CAST = 1, /* numbers in another type: the nearest that it holds, NaN is 0 */
-    WEIR_STEP_ONE_HOT =
-        2, /* integers → f32: `count` places for each of a dense row, for all of a ragged one; 1 at
-                                the integer, 0 elsewhere */
+    /* integers → f32: `count` places for each of a dense row, for all of a ragged one; 1 at the
+     * integer, 0 elsewhere */
+    WEIR_STEP_ONE_HOT = 2,
     WEIR_STEP_PAD = 3, /* ragged → dense rows of `count`: filled up with `value`, or cut off */
     WEIR_STEP_NORMALIZE = 4, /* pixels (HWC, u8) → f32: times `factor` plus `offset`, by channel */
     WEIR_STEP_PLANES = 5,    /* HWC → CHW */

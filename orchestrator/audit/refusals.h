@@ -9,8 +9,8 @@
 enum {
     AUDIT_WHO_MAX = 128,    /* characters, the final zero included */
     AUDIT_REFUSED_MAX = 64, /* senders in a minute; the others are counted together */
-    AUDIT_STRANGERS_MAX =
-        16, /* of them, keys that nobody knows: anybody can draw as many as they like */
+    /* of them, keys that nobody knows: anybody can draw as many as they like */
+    AUDIT_STRANGERS_MAX = 16,
     AUDIT_REFUSED_FIRST = 5, /* of a sender, that are told one by one */
     AUDIT_ROLE_MAX = 16,
     AUDIT_WHAT_MAX = 48,

@@ -9,8 +9,8 @@
 #include "orchestrator/sql/queries.h"
 
 enum {
-    ORCHESTRATOR_REQUEST_MS =
-        30000, /* deadline of a request to a service; then the step begins again */
+    /* deadline of a request to a service; then the step begins again */
+    ORCHESTRATOR_REQUEST_MS = 30000,
     ORCHESTRATOR_AGAIN_MS = 300, /* pause before a step is tried again */
     ORCHESTRATOR_POLL_MS = 50,   /* between two looks at something another process works on */
 };

@@ -14,8 +14,8 @@ struct logistic_rows {
     const double *values; /* (count, width) */
     const bool *labels, *skip;
     size_t count, width;
-    struct weir_work
-        *work; /* that it is fitted in: once given up, the weights say nothing; NULL: none */
+    /* that it is fitted in: once given up, the weights say nothing; NULL: none */
+    struct weir_work *work;
 };
 
 /* width + 1 weights, the intercept last. */

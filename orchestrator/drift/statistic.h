@@ -32,8 +32,8 @@ struct drift_input {
     size_t width;
     bool p_value; /* asked for */
     uint64_t seed;
-    struct weir_work
-        *work; /* that it is measured in: once given up, the score says nothing; NULL: none */
+    /* that it is measured in: once given up, the score says nothing; NULL: none */
+    struct weir_work *work;
 };
 
 /* p_value is the chance of such a distance, or a larger one, between windows of the same stream; over

@@ -15,8 +15,8 @@
 
 enum {
     PAUSE_MAX_MS = 8 * ORCHESTRATOR_POLL_MS,
-    REPEAT_MS =
-        30000, /* moves are reported again after this: one may have become visible after a later one */
+    /* moves are reported again after this: one may have become visible after a later one */
+    REPEAT_MS = 30000,
 };
 
 static void request_progress(void *owner);

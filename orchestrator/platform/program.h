@@ -19,11 +19,11 @@ struct orchestrator_program {
     struct orchestrator_rank rank; /* … and which of its processes it is */
     const char *token;             /* of the run, WEIR_TOKEN; NULL: it does none */
     bool restart;
-    const char *const
-        *open; /* of the data directory, in lists that end with NULL: what it may change … */
-    const char *const
-        *readable;    /* … and files that it may read; both NULL: everything, it is Weir's own */
-    const char *gpus; /* it may see: "0,2"; NULL: whatever there is */
+    /* of the data directory, in lists that end with NULL: what it may change … */
+    const char *const *open;
+    /* … and files that it may read; both NULL: everything, it is Weir's own */
+    const char *const *readable;
+    const char *gpus;           /* it may see: "0,2"; NULL: whatever there is */
     weir_child_exit_fn *exited; /* optional */
     void *owner;
 };

@@ -15,8 +15,8 @@
 enum {
     ORCHESTRATOR_RESTART_MS_MIN = 100,
     ORCHESTRATOR_RESTART_MS_MAX = 5000,
-    ORCHESTRATOR_RESTART_RESET_MS =
-        1000, /* who lived so long is in no crash loop: shortest pause again */
+    /* who lived so long is in no crash loop: shortest pause again */
+    ORCHESTRATOR_RESTART_RESET_MS = 1000,
     ORCHESTRATOR_CHILDREN_MAX = 256,
 };
 
@@ -47,9 +47,9 @@ struct orchestrator_child {
     const char *name;  /* unique; its log is NAME.log */
     char *const *argv; /* argv[0] is a path */
     char *const *env;  /* NULL: ours */
-    const char *const *
-        told; /* names of those that it has to find wherever it is started, also where we have them;
-                              * NULL at the end, or none */
+    /* names of those that it has to find wherever it is started, also where we have them; NULL
+     * at the end, or none */
+    const char *const *told;
     const char *input; /* its standard input, at every start; NULL: empty */
     /* a file that is made again at every start, in place of the log: of a command, which is begun and ends without a
      * word in ours; NULL: it has a log */

@@ -48,8 +48,8 @@ struct run {
     bool is_unheard;        /* such a trainer has said nothing of its work on this run yet */
     int port_holder;        /* keeps the port at which its processes meet; -1: none */
     struct run_group group; /* its processes, and what they have said */
-    struct run_outcome
-        outcome;       /* as rank 0 has handed it over, while the other ranks are waited for */
+    /* as rank 0 has handed it over, while the other ranks are waited for */
+    struct run_outcome outcome;
     bool is_under_way; /* it has begun: it may have files, and a job at the dispatcher */
     bool launched;     /* a trainer's process is there */
     bool trained;      /* the trainer has finished: its end is no failure */

@@ -92,8 +92,8 @@ struct dispatcher_about {
     struct preprocess_geometry geometry; /* its ranks: how many consumers */
     enum weir_delivery delivery;
     bool fit; /* operators are fitted on epoch 0 before anything is delivered */
-    dispatcher_bear_fn
-        *bear;   /* of beats and commits of the current attempt alone; NULL: bears any */
+    /* of beats and commits of the current attempt alone; NULL: bears any */
+    dispatcher_bear_fn *bear;
     void *owner; /* of `bear` */
 };
 

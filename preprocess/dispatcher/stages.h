@@ -8,8 +8,8 @@
 enum {
     STAGES_LOOK_MS = 1000,      /* minimum time between two looks */
     STAGES_STALL_PERMILLE = 50, /* below this the trainer waits for nobody */
-    STAGES_FORGET_MS =
-        10000, /* after the newest look the stage is no longer known: there is no trainer */
+    /* after the newest look the stage is no longer known: there is no trainer */
+    STAGES_FORGET_MS = 10000,
 };
 
 /* Cumulative, of all ranks and all workers of a job. */

@@ -10,11 +10,10 @@
 enum algebra_kinds {
     ALGEBRA_FITTED = 1 << 0, /* has fitted state, which lies in the order of the operators */
     ALGEBRA_FOLDS = 1 << 1,  /* is fitted on the rows that reach it */
-    ALGEBRA_BARRIER =
-        1 << 2, /* nothing passes it: it works across rows, or nobody knows what it does */
-    ALGEBRA_BOUND =
-        1
-        << 3, /* the one directly before it does a part of its work: exact orders leave it there */
+    /* nothing passes it: it works across rows, or nobody knows what it does */
+    ALGEBRA_BARRIER = 1 << 2,
+    /* the one directly before it does a part of its work: exact orders leave it there */
+    ALGEBRA_BOUND = 1 << 3,
 };
 
 /* Facts about an operator of a chain. */

@@ -40,8 +40,8 @@ struct column_about {
     uint64_t below; /* bound of its integers, which are not negative; 0: not known … */
     /* … but, where this is not 0, by what the operator before place `bounded_by`, as written, is fitted to */
     uint8_t bounded_by;
-    const char *const *
-        elements; /* DENSE: `width` names of its numbers, NULL where one has none; NULL: none has. The chain's */
+    /* DENSE: `width` names of its numbers, NULL where one has none; NULL: none has. The chain's */
+    const char *const *elements;
 };
 
 struct column {

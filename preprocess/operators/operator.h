@@ -37,10 +37,10 @@ struct operator_records {
 struct operator_schema {
     size_t count;
     struct column_about column[COLUMNS_MAX];
-    bool is_read
-        [COLUMNS_MAX]; /* a reader has left it: only readers take it without being told its name */
-    const struct operator_records
-        *records;             /* column 0 is these; NULL: it is not, or nothing is known */
+    /* a reader has left it: only readers take it without being told its name */
+    bool is_read[COLUMNS_MAX];
+    /* column 0 is these; NULL: it is not, or nothing is known */
+    const struct operator_records *records;
     struct weir_arena *arena; /* of names of elements (column.h): lives as long as the chain */
 };
 
@@ -117,8 +117,8 @@ struct operator_call {
     size_t more_count;
     /* the operator's own columns, one per output: empty, or with the rows before these */
     struct column *out;
-    const struct operator_next
-        *next;       /* the reader that it is to work for (absorbs, reads_ahead); NULL: none */
+    /* the reader that it is to work for (absorbs, reads_ahead); NULL: none */
+    const struct operator_next *next;
     uint8_t *failed; /* OPERATOR_ROW_… of each row, over all operators */
     const struct operator_batch *batch;
     const uint64_t *ids; /* one per row of this call, or NULL */
@@ -172,19 +172,19 @@ enum { OPERATOR_OUTPUTS_MAX = 2 };
 enum operator_trait {
     OPERATOR_TOTAL = 1 << 0, /* marks no row, and warns about none */
     OPERATOR_DROPS = 1 << 1, /* marks rows as filtered alone, and warns about none */
-    OPERATOR_ELEMENTWISE =
-        1 << 2, /* makes each element of the one in the same place, and of nothing else; a
-                                      * character in as many bytes */
-    OPERATOR_SELECTS =
-        1 << 3, /* keeps elements of a row as they are; which, only their number and sizes say */
+    /* makes each element of the one in the same place, and of nothing else; a character in as
+     * many bytes */
+    OPERATOR_ELEMENTWISE = 1 << 2,
+    /* keeps elements of a row as they are; which, only their number and sizes say */
+    OPERATOR_SELECTS = 1 << 3,
     OPERATOR_WIDENS = 1 << 4, /* puts each number into a type in which it is the same number */
     OPERATOR_TESTS_LENGTHS = 1 << 5, /* reads how long rows are, and no more */
     OPERATOR_TESTS_NUMBERS = 1 << 6, /* reads elements as doubles, and changes none */
     OPERATOR_RESAMPLES = 1 << 7,     /* makes each pixel a weighted mean of pixels near its place */
-    OPERATOR_NEARLY_ELEMENTWISE =
-        1 << 8, /* … but for what it sums over a picture, or for their places in it */
-    OPERATOR_VARIES =
-        1 << 9, /* makes another row of the same record by chance, or where nothing is trained */
+    /* … but for what it sums over a picture, or for their places in it */
+    OPERATOR_NEARLY_ELEMENTWISE = 1 << 8,
+    /* makes another row of the same record by chance, or where nothing is trained */
+    OPERATOR_VARIES = 1 << 9,
     OPERATOR_HEEDLESS = 1 << 10, /* makes the same, whoever reads it (reads_ahead) */
 };
 

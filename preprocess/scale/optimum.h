@@ -59,8 +59,8 @@ const char *preprocess_optimum_limit_name(enum optimum_limit limit);
 struct optimum_otherwise {
     double one_more_core;
     double reads_twice_as_fast;
-    double cached
-        [OPTIMUM_STAGES_MAX]; /* behind each stage: what comes before it is replaced by `cache` */
+    /* behind each stage: what comes before it is replaced by `cache` */
+    double cached[OPTIMUM_STAGES_MAX];
 };
 /* `cache[i]` is the stage that reads what stage i has made. */
 void preprocess_optimum_otherwise(const struct optimum_problem *problem,

@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 enum {
-    CRASHES_MAX =
-        2, /* deaths that a sample may cost; one more per worker that is at it just then */
+    /* deaths that a sample may cost; one more per worker that is at it just then */
+    CRASHES_MAX = 2,
     CRASHES_LISTED = 1024, /* samples; the oldest of more are forgotten */
     CRASHES_SLOTS = 64,
 };

@@ -31,11 +31,11 @@ enum {
     WORKER_JOB_IDLE_MS = 60000, /* a job without leases is closed after this time */
     WORKER_AUTHORITY_TEXT = 65,
     WORKER_LENT_BYTES = 8 << 20,
-    WORKER_PUBLISHED_BYTES_MIN = 1
-                                 << 20, /* of a batch: a smaller one is copied for each consumer */
-    WORKER_WINDOW_BYTES = 256 << 20,    /* unless it is told */
-    WORKER_LOAN_MS =
-        5000, /* a loan that was used for longer may be over: far below LENDING_LOST_MS of clients */
+    /* of a batch: a smaller one is copied for each consumer */
+    WORKER_PUBLISHED_BYTES_MIN = 1 << 20,
+    WORKER_WINDOW_BYTES = 256 << 20, /* unless it is told */
+    /* a loan that was used for longer may be over: far below LENDING_LOST_MS of clients */
+    WORKER_LOAN_MS = 5000,
 };
 
 /* Cost of an operator so far. */

@@ -66,8 +66,8 @@ struct selection_input {
     size_t count;  /* > 0 */
     size_t target; /* maximum to choose; 0 < target <= count */
     bool bounded;  /* the user gave a limit or a ratio; else target == count */
-    const char *const
-        *classes; /* declared class names: label i is classes[i]; NULL: not declared */
+    /* declared class names: label i is classes[i]; NULL: not declared */
+    const char *const *classes;
     size_t class_count;
     const uint64_t *datasets; /* their numbers, in the order of the file */
     size_t dataset_count;

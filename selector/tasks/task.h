@@ -22,8 +22,8 @@
 
 enum {
     SELECTOR_TASKS_MAX = 1024,
-    SELECTOR_THREADS =
-        2, /* choices that are made at the same time: a short one passes a long one */
+    /* choices that are made at the same time: a short one passes a long one */
+    SELECTOR_THREADS = 2,
 };
 
 /* Maximum number of times that an erasure makes a choice begin again; after that it is finished first. */
@@ -103,8 +103,8 @@ struct selector_task {
     struct weir_u64s positions;
 
     /* Progress. */
-    struct selector_pipeline
-        *pipeline;  /* borrowed while the task is stepped, held while it chooses */
+    /* borrowed while the task is stepped, held while it chooses */
+    struct selector_pipeline *pipeline;
     size_t dataset; /* place in the pipeline, or in its ascending order */
     size_t block;
     uint64_t *heads; /* end of reading of each feed; UINT64_MAX: not known yet */

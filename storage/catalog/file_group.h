@@ -9,9 +9,9 @@
 
 enum {
     FILE_GROUP_MAX = 1024, /* one-sample files: written once */
-    FILE_GROUP_GROWING =
-        64 /* files that grow: each batch with one of them writes the group again; a
-                               group of fewer files is open for more */
+    /* files that grow: each batch with one of them writes the group again; a group of fewer
+     * files is open for more */
+    FILE_GROUP_GROWING = 64,
 };
 
 /* Stored as numbers: append only. */

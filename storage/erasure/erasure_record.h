@@ -16,8 +16,8 @@
 #include "storage/records/key_identify.h"
 
 enum {
-    ERASE_REQUESTS_MAX =
-        65536,         /* worked on as one; what numbers of requests are stored in relies on it */
+    /* worked on as one; what numbers of requests are stored in relies on it */
+    ERASE_REQUESTS_MAX = 65536,
     ERASE_SLICE = 512, /* requests that one transaction moves on */
     ERASE_PAUSE_FIRST_MS = 500,
     ERASE_PAUSE_MAX_MS = 60000,

@@ -9,8 +9,8 @@
 
 enum {
     PASSAGE_LONG = 64,
-    PASSAGE_SHORT =
-        16, /* of samples shorter than a long one; shorter ones cannot be searched for */
+    /* of samples shorter than a long one; shorter ones cannot be searched for */
+    PASSAGE_SHORT = 16,
     PASSAGES_PER_SAMPLE = 16,
     PRINTS_MAX = 32 << 20,    /* of all samples of an erasure, unless one each is more */
     PRINTS_AT_ONCE = 4 << 20, /* that a matcher looks for, in about 100 MiB */

@@ -4,8 +4,8 @@
 #include "storage/erasure/erasure_steps.h"
 
 enum {
-    AT_ONCE_MAX =
-        4, /* open erasures whose bytes are worked on by rotation: none waits for a large one */
+    /* open erasures whose bytes are worked on by rotation: none waits for a large one */
+    AT_ONCE_MAX = 4,
     GATHER_QUIET_MS = 100, /* without another request, at most: */
     GATHER_MAX_MS = 1000,
     UNDER_WAY_MAX_MS = 10000, /* for those that are not in force yet: a scan may hold them up */

@@ -12,8 +12,8 @@ struct s3_answer {
     const char *etag;  /* its header, with quotes; "" when there is none */
     const char *range; /* Content-Range; "" */
     const char *date;  /* of the store's clock; "" */
-    const char *const *
-        kept; /* "name: value" of what an object was sent with, names in lower case, NULL-terminated */
+    /* "name: value" of what an object was sent with, names in lower case, NULL-terminated */
+    const char *const *kept;
     bool is_cut; /* there were more of these than S3_KEPT_MAX, or than S3_KEPT_BYTES_MAX */
     struct weir_bytes body; /* all valid during the callback */
 };

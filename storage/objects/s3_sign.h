@@ -25,8 +25,8 @@ struct s3_request {
     const char *range;    /* value of the Range header, or NULL */
     const char *if_match; /* value of the If-Match header, or NULL */
     const char *sha256;   /* of the body, 64 hexadecimal digits; NULL: there is none */
-    const char *const
-        *also; /* "name: value" of other headers, names in lower case; NULL, or NULL-terminated */
+    /* "name: value" of other headers, names in lower case; NULL, or NULL-terminated */
+    const char *const *also;
     const char *region;
     char date[S3_DATE_TEXT]; /* "20130524T000000Z" */
     bool in_query; /* `query` ends in what storage_s3_query() appends, and the body is not signed */

@@ -12,8 +12,8 @@ enum {
     GRANT_IDS_MAX = 4096, /* of one request */
     GRANTS_MAX = 256,     /* of one answer: more would not be used within their time */
     GRANT_S = 2,          /* "a grant ends 2 s after an erasure is in force at the latest" */
-    GRANTED_BYTES =
-        16 << 20, /* an answer ends before it grants more, unless its first sample alone does */
+    /* an answer ends before it grants more, unless its first sample alone does */
+    GRANTED_BYTES = 16 << 20,
 };
 
 enum weir_status storage_grant(const struct serving *serving, const struct msg_grant *asked,

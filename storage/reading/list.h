@@ -15,8 +15,8 @@ enum {
     LIST_TIMES,
     LIST_LABELS,
     LIST_COLUMNS,
-    LIST_VALUES =
-        LIST_COLUMNS, /* the frame after them, when it is asked for and labels are vectors */
+    /* the frame after them, when it is asked for and labels are vectors */
+    LIST_VALUES = LIST_COLUMNS,
 };
 
 /* Rows of a page. */

@@ -59,8 +59,8 @@ enum {
     STORAGE_HOLDS_A_SECOND = 6250, /* requests of all holders together, about */
     STORAGE_LEASE_MAX_MS = STORAGE_HOLD_MAX_MS + STORAGE_ANSWER_MS,
     STORAGE_LEASE_KEPT_MAX_MS = STORAGE_LEASE_MAX_MS + STORAGE_LEASE_MAX_MS / 10,
-    STORAGE_HOLDERS_MAX =
-        32768, /* with a running lease, at the same time: twice POOL_WORKERS_MAX */
+    /* with a running lease, at the same time: twice POOL_WORKERS_MAX */
+    STORAGE_HOLDERS_MAX = 32768,
     STORAGE_TRAINERS_MAX = STORAGE_HOLDERS_MAX / 4,  /* of them, of trainers … */
     STORAGE_ELSEWHERE_MAX = STORAGE_HOLDERS_MAX / 2, /* … of workers that come with keys */
     STORAGE_ERASED_MAX = 65536,                      /* ids per epoch, and per answer */

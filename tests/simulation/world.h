@@ -10,8 +10,8 @@
 
 enum {
     WORLD_ACTORS_MAX = 24,
-    WORLD_CLOCK_OFF =
-        45, /* storage's margin is a tenth, between two of them (storage/reading/use_leases.h) */
+    /* storage's margin is a tenth, between two of them (storage/reading/use_leases.h) */
+    WORLD_CLOCK_OFF = 45,
 };
 
 struct world;

@@ -12,8 +12,8 @@
 struct weir_test_postgres {
     struct temp_dir dir;
     char bin_dir[256];
-    char conninfo
-        [400]; /* of the database "weir", which has the schemas of all services and no rows */
+    /* of the database "weir", which has the schemas of all services and no rows */
+    char conninfo[400];
     uid_t uid; /* it runs as */
     gid_t gid;
     pid_t pid; /* 0: not running */

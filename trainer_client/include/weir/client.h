@@ -121,9 +121,9 @@ struct weir_client_options {
     uint64_t session;         /**< a number that names this opening; 0: drawn at random */
     uint32_t rank;            /**< which consumer of the run this is, from 0 */
     uint32_t ranks; /**< how many there are; 0: the variables WEIR_RANK and WEIR_RANKS, else 1 */
-    const struct weir_client_task
-        *task;   /**< what `run` and `session` are taken from, until weir_client_close(); NULL: the
-                  loop hands nothing over, and ends with a commit that is final */
+    /** what `run` and `session` are taken from, until weir_client_close(); NULL: the loop hands
+     * nothing over, and ends with a commit that is final */
+    const struct weir_client_task *task;
     int digests; /**< nonzero: keep a digest of each batch, see weir_batch.digest; 0: as the task
                     has it, or where the variable WEIR_DIGESTS is set and not empty */
 };
@@ -195,12 +195,11 @@ struct weir_client_task {
     int reports;      /**< nonzero: a training says WEIR_OUTPUT_SCORES of each sample */
     size_t class_count;
     const char *const *classes; /**< names of the classes of a label, in order */
-    const char *
-        batch_then_sample; /**< selection.batch_then_sample of that file, as JSON, {"score": "loss",
-                          "ratio": 0.5, "metric": "least_confidence"}: the part of each batch that a
-                          training is to learn from; what it leaves out is consumed all the same;
-                          "null": it learns from all */
-    int digests;           /**< nonzero: a digest of each batch is kept, see weir_batch.digest */
+    /** selection.batch_then_sample of that file, as JSON, {"score": "loss", "ratio": 0.5,
+     * "metric": "least_confidence"}: the part of each batch that a training is to learn from;
+     * what it leaves out is consumed all the same; "null": it learns from all */
+    const char *batch_then_sample;
+    int digests;            /**< nonzero: a digest of each batch is kept, see weir_batch.digest */
     uint64_t epochs_before; /**< of a training that this run goes on with, on another set of samples
                                (selection.score.period): the model to start from has learnt for so
                                many; 0: this run begins one */
@@ -210,8 +209,8 @@ struct weir_client_task {
 /** Output of a sample, by what the mode asks for. */
 enum weir_output {
     WEIR_OUTPUT_PREDICTIONS = 1, /**< evaluate, predict: what the model says */
-    WEIR_OUTPUT_SCORES =
-        2, /**< score, and train where the task says so: loss, norm of its gradient */
+    /** score, and train where the task says so: loss, norm of its gradient */
+    WEIR_OUTPUT_SCORES = 2,
     WEIR_OUTPUT_GRADIENTS = 3, /**< gradient: of the loss by the outputs of the model */
     WEIR_OUTPUT_EMBEDDINGS = 4 /**< embed, features: where the sample lies */
 };
@@ -435,9 +434,9 @@ enum weir_client_status weir_client_commit(struct weir_client *client, const voi
 
 /** Outcome of a run. */
 struct weir_client_result {
-    const char *
-        model; /**< of a training: name of a file or directory in the task's; NULL: there was nothing to learn
-                          from, see weir_client_holes() */
+    /** of a training: name of a file or directory in the task's; NULL: there was nothing to
+     * learn from, see weir_client_holes() */
+    const char *model;
     double loss; /**< mean over the last epoch, for people; 0 where nothing learns */
 };
 
