@@ -20,7 +20,7 @@ struct making {
     struct cli_platform *platform;
     const char *topic;
     struct weir_pass pass;
-    char *path;    /* that it will lie at; "-": standard output */
+    char *path;    /* its future path; "-": standard output */
     char *written; /* where it was written; NULL: nowhere yet */
 };
 

@@ -41,7 +41,7 @@ struct cli_platform {
     int signal_fd;
     bool interrupted;
     int64_t look_ms; /* when to look again whether it is still served */
-    char *topic;     /* that was asked last; NULL: none */
+    char *topic;     /* asked last; NULL: none */
 
     /* Of one elsewhere. */
     bool is_asked;    /* whether it is there */

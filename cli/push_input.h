@@ -25,7 +25,7 @@ bool cli_push_mark_unpack(struct weir_bytes packed, struct cli_push_mark *ret_ma
 struct cli_push_batch {
     struct weir_buf payload; /* header and records */
     uint64_t first_record;   /* of the input: line from 1, or record from 0 */
-    uint64_t header_records; /* that stand before it in the payload */
+    uint64_t header_records; /* records before it in the payload */
     struct cli_push_mark end;
 };
 

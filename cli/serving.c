@@ -26,7 +26,7 @@ static void become_orchestrator(char *const argv[], int log_fd, pid_t parent)
     int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent) /* which is over already */
+    if (getppid() != parent) /* the parent is over already */
         _exit(EXIT_FAILURE);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);

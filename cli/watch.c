@@ -19,8 +19,8 @@ struct watch {
     void (*show)(struct watch *watch);
     json_t *which;    /* arguments: whose, and after which event, or from which byte of which run */
     json_t *newest;   /* answer */
-    json_t *progress; /* that was shown last */
-    json_int_t run;   /* whose output was shown last */
+    json_t *progress; /* shown last */
+    json_int_t run;   /* run whose output was shown last */
 };
 
 static void show_events(struct watch *watch)

@@ -22,7 +22,7 @@ struct checking {
     const struct orchestrator_prices *prices; /* NULL: not known */
     struct cfg_complaints *all;
     const struct orchestrator_identity *identity; /* of who opens data; NULL: who we are */
-    const char *folders; /* which sources need their folder now: storage/preview/folder.h */
+    const char *folders; /* sources that need their folder now: storage/preview/folder.h */
 };
 
 /* Adds what a program complains of; where it says nothing, why it could not be asked. */

@@ -10,7 +10,7 @@
 struct orchestrator_checked {
     const char *path;
     const struct orchestrator_prices *prices; /* the system file's; NULL: not known */
-    const char *user;  /* whom root becomes to open data; NULL: the one that is chosen */
+    const char *user;  /* user whom root becomes to open data; NULL: the one that is chosen */
     bool is_elsewhere; /* the data: a source folder that is missing here is no mistake */
 };
 

@@ -24,7 +24,7 @@ struct orchestrator_options {
     uint64_t cache_bytes; /* of rows that are kept of samples */
     struct orchestrator_trainers trainers;
     const struct orchestrator_crew *crew; /* of workers; NULL: somebody else starts them */
-    struct orchestrator_workers workers;  /* that there may be */
+    struct orchestrator_workers workers;  /* bounds of their number */
     struct orchestrator_listener listener;
     struct orchestrator_clock clock;
     struct orchestrator_sharing sharing;

@@ -56,7 +56,7 @@ static _Noreturn void become(const struct query *query, pid_t parent, const int 
             (void)dup2(ends[i], i);
     if (query->identity != NULL && orchestrator_identity_become(query->identity) != 0)
         _exit(EXIT_FAILURE);
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* which another identity forgets */
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* another identity forgets it */
     if (getppid() == parent)
         (void)execve(argv[0], argv, env);
     _exit(EXIT_FAILURE);

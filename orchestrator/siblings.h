@@ -24,7 +24,7 @@ enum weir_status orchestrator_siblings_check(const char *bin_dir, const char *fi
 struct sibling_look {
     const char *bin_dir, *program, *file;
     struct weir_bytes found;
-    const struct orchestrator_identity *identity; /* who it runs as; NULL: as this process */
+    const struct orchestrator_identity *identity; /* user that it runs as; NULL: as this process */
 };
 /* The same as above for it alone: `program --check-config file --found`, which checks its sections, too. */
 enum weir_status orchestrator_siblings_look(const struct sibling_look *look, struct weir_buf *out,

@@ -9,7 +9,7 @@ static void remark(const struct weir_yaml_node *root, struct weir_buf *out)
     struct weir_error err;
 
     if (storage_declarations_read(root, &all, &err) != WEIR_OK)
-        return; /* which check() has said */
+        return; /* check() has said so */
     storage_declarations_remark(&all, out);
     storage_declarations_fini(&all);
 }

@@ -20,7 +20,7 @@ static const char ASIDE[] = ".removed-";
 struct removal {
     struct store *store;
     struct weir_work *work; /* NULL: nothing is being unlinked */
-    char **folders;         /* that it unlinks */
+    char **folders;         /* being unlinked */
     size_t count, capacity;
     bool has_more;            /* other folders came while it was at work */
     enum weir_status outcome; /* of the work, with `err` */

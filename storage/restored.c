@@ -8,7 +8,7 @@
 
 struct recognised {
     size_t same, recognised, gone, other; /* of its own */
-    size_t referred;                      /* that have another identity */
+    size_t referred;                      /* files with another identity */
     bool is_moved;                        /* it was at another place for certain */
     struct sum_rows sums;
 };

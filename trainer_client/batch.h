@@ -12,7 +12,7 @@
 struct batch {
     struct weir_batch shown; /* first, so that what the loop returns is this */
     struct delivery_batch lent;
-    struct weir_client *client;        /* whose it is; set by the client */
+    struct weir_client *client;        /* its client, which sets this */
     struct groups groups;              /* what hidden tensors tell of its samples */
     char digest[WEIR_DIGEST_TEXT_MAX]; /* where one is kept */
     int64_t steps_ns;                  /* CPU time of what a worker has left to this end */

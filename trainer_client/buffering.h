@@ -88,15 +88,15 @@ struct buffering {
     bool is_fixed;   /* the loop says how many bytes */
     uint64_t bytes;  /* as decided */
     uint64_t need;   /* … but for the memory that there may be */
-    uint64_t memory; /* that there may be; 0: any */
+    uint64_t memory; /* bytes there may be; 0: any number */
     enum buffering_reason why;
-    struct buffering_rates rates; /* that decided */
+    struct buffering_rates rates; /* rates that decided */
     double batches, batch_bytes;  /* mean of its batches, older ones counting less */
     struct buffering_times steps; /* of the loop */
     struct buffering_worker workers[DELIVERY_WORKERS_MAX];
     double extra;      /* share by which the reserve has grown beyond the model */
     int64_t waited_ns; /* of the loop for a batch, since the newest look */
-    int64_t held_ns;   /* that workers had no credit, all together, since then */
+    int64_t held_ns;   /* without credit, all workers together, since then */
     int64_t look_ns, halved_ns;
 };
 

@@ -47,7 +47,7 @@ struct weir_client {
     uint32_t rank, ranks;
     bool is_elsewhere;     /* it has a pass, and cannot reach sockets of the platform's host */
     bool has_pair;         /* it proves this pair to workers: its own, or … */
-    struct weir_pair pair; /* … that of all trainers of the platform's host */
+    struct weir_pair pair; /* … the pair of all trainers of the host of the platform */
     char *dispatcher_endpoint, *storage_endpoint, *orchestrator_endpoint, *holder, *token;
     int64_t open_timeout_ms, open_end_ms;
     int wake_fd;
@@ -76,12 +76,12 @@ struct weir_client {
     struct weir_error commit_error; /* of the newest commit, when it was refused */
     struct metrics metrics;
     int64_t steps_ns; /* CPU time of steps that workers have left to this end */
-    char stage[16];   /* that the loop has waited for, as the dispatcher sees it */
+    char stage[16];   /* newest cause of a wait, as the dispatcher sees it */
     struct weir_client_stats stats;
     int64_t first_ns;  /* when the loop got its first batch; 0: not yet */
     int64_t handed_ns; /* when the loop last got a batch; 0: not yet */
     int64_t since_ns;  /* when the loop's wait began that still goes on; 0: it does not wait */
-    bool has_batch;    /* that call gave it one */
+    bool has_batch;    /* it was given a batch by the newest call */
     bool is_waiting;   /* the loop is inside a call that waits */
     bool has_called;   /* the loop has called since the newest report */
     bool is_attended;  /* a person sits at the loop, and may think: WEIR_ATTENDED */

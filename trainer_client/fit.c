@@ -155,7 +155,7 @@ static void check_tensors(const struct weir_yaml_node *root, const struct weir_y
 
     describe(tensors, &described);
     if (trainer_training_read(root, &training, &err) != WEIR_OK)
-        return; /* which has been said */
+        return; /* it has been said */
     const struct groups_wanted group = {.group = training.tells.group};
     struct groups_wanted slices = training.tells;
     slices.group = "";

@@ -44,7 +44,7 @@ struct learner {
     float *parameters;      /* the plan's blocks, end to end; NULL until their shapes are known */
     float *optimizer_state; /* state_blocks times these; NULL: the optimizer has none */
     uint32_t state_blocks;
-    uint64_t steps;                              /* that made the optimizer's state */
+    uint64_t steps;                              /* steps that made the optimizer's state */
     struct gradient gradients[MODEL_BLOCKS_MAX]; /* of each block */
     float *outputs, *slopes;                     /* of the batch at hand, (samples, width) */
     float *weights; /* of its samples, by class and choice too; NULL: those of the selection */

@@ -15,7 +15,7 @@ struct phase {
     struct learner *learner;
     const struct weir_batch *batch;
     struct loss_work *work; /* of the whole batch; NULL: nothing is measured */
-    double weight;          /* that the mean is by */
+    double weight;          /* divisor of the mean */
     const struct optimizer_step *step;
     float *embeddings;
 };
@@ -201,7 +201,7 @@ static double mean_of(const struct phase *phase)
 static double doubt_of(struct learner *learner, size_t s)
 {
     size_t width = learner->plan.width;
-    float *output = learner->outputs + s * width; /* whose loss has been measured already */
+    float *output = learner->outputs + s * width; /* its loss has been measured already */
     learner->loss->predict(output, learner->plan.width);
     return weir_doubt_of(output, width, (enum weir_doubt)learner->choice.metric);
 }

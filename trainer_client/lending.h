@@ -39,7 +39,7 @@ struct lending_slot {
     struct weir_segment *segment; /* NULL: never lent */
     size_t size;                  /* of the segment */
     enum lending_state state;
-    uint32_t worker; /* that it is lent to */
+    uint32_t worker; /* borrower */
     int64_t lent_ms;
     uint8_t loan[WEIR_LOAN_BYTES]; /* newest */
 };
@@ -47,7 +47,7 @@ struct lending_slot {
 /* Zeroed, with the window set, is a client that has lent nothing. */
 struct lending {
     size_t window_bytes;
-    size_t workers; /* that share the slots; 0 is 1 */
+    size_t workers; /* sharing the slots; 0 is 1 */
     size_t size;    /* a slot's; 0: nothing is lent */
     size_t missed;  /* batches that came in frames, for want of a slot */
     struct lending_slot slots[LENDING_SLOTS_MAX];

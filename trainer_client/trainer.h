@@ -21,7 +21,7 @@ struct exporting_options {
 
 /* An export under way. */
 struct exporting {
-    struct weir_yaml *document; /* that the options are borrowed from */
+    struct weir_yaml *document; /* owner of the texts of `options` */
     struct exporting_options options;
     struct export export;
     struct weir_buf state; /* of the client, after the newest complete shard */
@@ -33,7 +33,7 @@ struct trainer {
     uint64_t run, session;
     int64_t task_end_ms; /* when the orchestrator has been away for too long */
     uint32_t task_slice_ms;
-    /* that the next one is asked for after; NULL: one is at work */
+    /* the task before, while the next one is asked for; NULL: one is at work */
     struct weir_client_task *finished;
 
     struct run_order order; /* from here on: once the task is there */

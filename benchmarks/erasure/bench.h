@@ -25,7 +25,7 @@ struct erasure_bench {
     uint64_t datasets;       /* made so far */
     struct table *table;     /* of the script; NULL: not made yet */
     struct answers *answers; /* asked for while erasures are waited for; NULL: nobody asks */
-    uint64_t erasure_epoch;  /* that the asking holder knows */
+    uint64_t erasure_epoch;  /* newest one known to the asking holder */
 };
 
 /* Every line is one person's; lines of a dataset have names of their own, so that nothing that was erased is kept

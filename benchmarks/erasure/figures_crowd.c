@@ -9,7 +9,7 @@ enum { ACCEPT_MS = 60000 };
 /* Requests that are under way. */
 struct crowd {
     size_t left;
-    uint64_t numbers[CROWD]; /* that they were given: with gaps where a request came twice */
+    uint64_t numbers[CROWD]; /* their numbers: with gaps where a request came twice */
     size_t accepted;
     enum weir_status status;
     struct weir_error err;

@@ -17,7 +17,7 @@ struct pool_costs {
     double operator_s[POOL_OPERATORS_MAX];
     size_t operator_count;
     double cpu_s; /* of all that: CPU time */
-    double cores; /* that workers share; 0: each worker has its own */
+    double cores; /* shared by the workers; 0: each worker has its own */
 };
 
 double pool_batch_s(const struct pool_costs *costs);

@@ -30,7 +30,7 @@ enum {
 struct group {
     pthread_barrier_t barrier;
     uint64_t longest[RANKS_MAX]; /* rows in the batches of this step */
-    uint64_t steps;              /* that were measured */
+    uint64_t steps;              /* measured */
     int64_t began_ns, ended_ns;
     char failure[sizeof(((struct weir_client_error *)NULL)->text)]; /* of the first */
 };

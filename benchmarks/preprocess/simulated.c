@@ -13,7 +13,7 @@ enum {
     SAMPLES = 1000000,
     EPOCHS = 1000,
     CONNECTIONS = 500,
-    LEASES = 4, /* that a worker wants, as real ones do */
+    LEASES = 4, /* wanted by a worker, as real ones do */
     LEASES_ROOM = 64,
     BEAT_MS = 300, /* of a worker that is told no other pace, and of a consumer at least */
     REPORT = 512,  /* groups done, after which a consumer beats at once */

@@ -17,7 +17,7 @@
 enum {
     PICTURES = 16,
     PAD_MAX = 64 << 10,    /* bytes */
-    TIMES_MIN = 8,         /* that their rows are in a segment, at least */
+    TIMES_MIN = 8,         /* copies of their rows in a segment, at least */
     ROUNDS = 8,            /* at least, … */
     TRIAL_NS = 1000000000, /* … and for so long: small pictures are done within a moment */
     KEY = 77,              /* of nobody else in the folder, … */
@@ -36,7 +36,7 @@ struct alternative {
     struct chain *chain; /* NULL: it is not legal */
     struct kept_store store;
     struct kept_place places[PICTURES];
-    size_t times; /* that its segment has the rows of all pictures */
+    size_t times; /* copies of the rows of all pictures in its segment */
     double first_ns, write_ns, read_ns;
 };
 

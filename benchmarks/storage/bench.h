@@ -40,7 +40,7 @@ enum weir_status need_pictures(struct storage_bench *bench, struct weir_error *e
 struct registration {
     const struct source *source;
     const char *yaml;
-    size_t samples; /* that there must be */
+    size_t samples; /* the expected number */
 };
 /* Asks storage to register it, and does not wait; *ret_name is the caller's to free. */
 enum weir_status declare_dataset(struct storage_bench *bench, const struct registration *what,

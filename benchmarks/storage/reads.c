@@ -16,7 +16,7 @@ enum {
     FEED_ROWS = 4096,
     LOCATE_IDS = 65536,
     REQUEST_IDS = 2048,      /* of one request … */
-    REQUEST_BYTES = 4 << 20, /* … that asks for about so many bytes at most */
+    REQUEST_BYTES = 4 << 20, /* … and about so many bytes, at most */
     IN_FLIGHT = 4,
     ASK_MS = 60000,
     SEED = 20260103,

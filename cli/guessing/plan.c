@@ -131,7 +131,7 @@ bool cli_guess_has_calendar(const struct cli_guess *guess)
 
     return guess->is_table && roles->time != SIZE_MAX && roles->task == CLI_GUESS_AMOUNT &&
            guess->span.last_us - guess->span.first_us > weeks_us &&
-           (!guess->table.is_json || roles->unit == NULL); /* which is read as a number there */
+           (!guess->table.is_json || roles->unit == NULL); /* it is read as a number there */
 }
 
 /* ---- classes ---- */

@@ -19,7 +19,7 @@ struct cli_guess_plan {
     /* per cent of the records that may have no time or label; 0: fewer than the default bears */
     unsigned unreadable;
     bool has_classes; /* the label is declared with classes */
-    bool are_listed;  /* which are all known */
+    bool are_listed;  /* all classes are known */
 };
 
 struct cli_guess_plan cli_guess_plan_of(const struct cli_guess *guess);

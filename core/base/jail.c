@@ -66,7 +66,7 @@ static uint64_t handled(int version)
 
 struct building {
     int rules;
-    uint64_t all;             /* that files can be allowed */
+    uint64_t all;             /* rights on files that the kernel knows */
     char *closed[CLOSED_MAX]; /* without symbolic links */
     size_t count;
 };

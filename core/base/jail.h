@@ -22,7 +22,7 @@ struct weir_jail {
     /* directories of sockets that are empty to it: weir_jail_can_hide() */
     const char *const *hidden;
     const char *shown; /* directly inside the last of those, and still there; or NULL */
-    enum weir_jail_sockets sockets; /* that it can make */
+    enum weir_jail_sockets sockets; /* kinds that it can make */
 };
 
 /* False where the kernel has no Landlock, or it is switched off. */

@@ -14,9 +14,9 @@ enum { DEPTH_MAX = 256, NOWHERE = -1 };
  * on it lie next to each other, in order. */
 struct part {
     struct weir_bytes text;
-    int32_t name;         /* that ends here, or NOWHERE */
+    int32_t name;         /* index of the name that ends here, or NOWHERE */
     int32_t first, count; /* of the parts that follow */
-    int32_t guess;        /* which of them is likely next: members mostly keep their order */
+    int32_t guess;        /* the likely next one: members mostly keep their order */
 };
 
 struct weir_json {

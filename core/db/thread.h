@@ -6,7 +6,7 @@
 #include "core/db/db.h"
 #include "core/loop/loop.h"
 
-enum { WEIR_DB_JOBS_MAX = 4096 /* that wait */ };
+enum { WEIR_DB_JOBS_MAX = 4096 /* waiting */ };
 
 struct weir_db_thread;
 

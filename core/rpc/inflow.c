@@ -26,7 +26,7 @@ struct connection {
     uint64_t left; /* of the frame at hand */
     uint8_t head[HEAD_MAX];
     size_t head_size;
-    unsigned frames;       /* that have begun, as far as it takes to tell the handshake */
+    unsigned frames;       /* begun so far, counted until the handshake is recognised */
     size_t charge;         /* of all that is not taken up … */
     size_t charge_whole;   /* … of that, what belongs to complete messages */
     uint64_t whole, taken; /* complete messages */

@@ -15,7 +15,7 @@ enum {
 struct weir_sender {
     enum weir_role role;
     const char *name;   /* of the key; "": whoever reaches the socket */
-    const char *tenant; /* whose pipelines alone it may see; "": all */
+    const char *tenant; /* the only one whose pipelines it may see; "": all */
 };
 
 struct weir_keyring {

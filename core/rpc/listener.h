@@ -13,7 +13,7 @@ struct weir_listener {
     struct weir_rpc_server *server; /* its owner */
     struct weir_loop *loop;
     uint8_t number;             /* of its routes, among the listeners of the server */
-    struct weir_sender anybody; /* who reaches it, where there are no keys of their own */
+    struct weir_sender anybody; /* sender of all messages, where there are no keys of their own */
     bool is_keyed;              /* each has one */
     void *socket;
     char endpoint[WEIR_LISTENER_ENDPOINT_MAX]; /* really bound */

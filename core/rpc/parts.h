@@ -45,7 +45,7 @@ struct weir_parcel {
     const struct weir_envelope *envelope;
     struct weir_bytes header;
     struct weir_frames *frames;   /* NULL: none */
-    struct weir_outflow *outflow; /* that counts it; NULL: nothing does */
+    struct weir_outflow *outflow; /* count of its bytes; NULL: they are not counted */
 };
 /* Sends without waiting. False when it cannot leave now: the frames are kept then, and consumed otherwise. */
 bool weir_parts_send(void *socket, const struct weir_parcel *parcel) WEIR_MUST_USE;

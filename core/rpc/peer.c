@@ -18,7 +18,7 @@
 enum {
     DRAIN_BUDGET = 64,
     WAIT_MAX_MS = 1000,
-    KNOCKS = 3, /* that end calls: keys that were made a moment ago are not known everywhere yet */
+    KNOCKS = 3, /* in vain, then calls end: new keys are not known everywhere at once */
 };
 
 struct weir_rpc_peer {

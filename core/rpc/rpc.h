@@ -109,7 +109,7 @@ void weir_rpc_serve_meanwhile(struct weir_rpc_server *server, weir_rpc_meanwhile
 struct weir_rpc_door {
     const char *endpoint;         /* tcp://HOST:PORT, or PORT * */
     const char *advertise;        /* host by which others reach it; NULL: that of the endpoint */
-    const struct weir_pair *pair; /* that it proves; borrowed for the call */
+    const struct weir_pair *pair; /* proof of identity; borrowed for the call */
 };
 /* Binds the server at one more endpoint, which counts for weir_rpc_listen(), for those whose keys are in the server's
  * keyring: as long as it is empty nobody is let in. Each message is held to the role that its key has then. EXISTS when

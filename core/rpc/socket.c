@@ -33,7 +33,7 @@ enum {
     PROBES = 3,
     UNHEARD_MS = 10 * 1000, /* what was sent and is not acknowledged: the other side is gone */
     CONNECT_MS = 3000, /* then it is tried again: the system would wait twice as long each time */
-    ARRIVALS = 4096,   /* that wait to be taken up: after a restart thousands come at once */
+    ARRIVALS = 4096,   /* not accepted yet: after a restart thousands come at once */
     CLOSE_WAIT_NS = 200 * 1000,
     CLOSE_WAITS_MAX = 2500,
 };

@@ -17,7 +17,7 @@ enum weir_socket_kind {
 struct weir_socket_plan {
     enum weir_socket_kind kind;
     const char *address; /* a server's is its endpoint; keys are made for it */
-    /* who comes from, or is let in from, elsewhere; NULL: this host alone */
+    /* keys of those who come from, or are let in from, elsewhere; NULL: this host alone */
     const struct weir_pair *pair;
 };
 

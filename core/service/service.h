@@ -55,7 +55,7 @@ struct weir_service {
     const char *summary;                     /* one sentence for --help */
     const char *example;                     /* one command line for --help */
     const struct weir_rpc_handler *handlers; /* NULL: binds no endpoint */
-    unsigned roles; /* that it listens to, a weir_role each; 0: the platform alone */
+    unsigned roles; /* senders that it listens to, a weir_role each; 0: the platform alone */
 
     /* Required. Builds the state; `server` is bound but not yet polled. */
     enum weir_status (*open)(const struct weir_service_options *options, struct weir_loop *loop,

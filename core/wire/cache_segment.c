@@ -33,7 +33,7 @@ struct draft {
     const struct weir_cache_row *rows;
     size_t count;
     struct weir_bytes *stored; /* of each row … */
-    void **compressed;         /* … which owns it; NULL: it is the row itself */
+    void **compressed;         /* … its memory; NULL: the row itself is stored */
     uint8_t *head;             /* header and table */
     size_t head_bytes;
 };

@@ -81,7 +81,7 @@ bool weir_cache_row_read(const struct weir_cache_segment_entry *entry, struct we
 typedef bool weir_cache_is_erased_fn(const void *owner, uint64_t id);
 
 struct weir_cache_erased {
-    uint64_t rows;  /* that were overwritten now */
+    uint64_t rows;  /* overwritten now */
     uint64_t files; /* … in so many segments */
     /* rows of erased samples that hold anything, where nothing is to be overwritten */
     uint64_t left;

@@ -29,7 +29,7 @@ enum { WEIR_MODEL_STATE_BLOCKS_MAX = 2 };
 struct weir_model_progress {
     uint64_t run;
     uint64_t samples;           /* trained on */
-    uint64_t epoch;             /* that the loss below is of */
+    uint64_t epoch;             /* epoch of the loss below */
     double loss_sum;            /* over samples */
     double loss_count;          /* samples in it */
     struct weir_bytes position; /* core/wire/position.h */
@@ -56,7 +56,7 @@ struct weir_model_file {
     const float *parameters;      /* the blocks, end to end */
     const float *optimizer_state; /* state_blocks times the same; NULL: there is none */
     uint32_t state_blocks;        /* 0: there is none */
-    uint64_t steps;               /* that made the optimizer's state */
+    uint64_t steps;               /* steps that made the optimizer's state */
 
     struct weir_arena *arena; /* private: of a file that was read */
     struct weir_buf bytes;

@@ -22,7 +22,7 @@ enum { WEIR_OUTPUTS_SLICES_MAX = 7 };
 struct weir_outputs {
     const uint64_t *ids;
     const int64_t *labels;
-    const int64_t *groups; /* which samples are ranked against each other; NULL: there are none */
+    const int64_t *groups; /* samples of a group are ranked against each other; NULL: none */
     /* (count, slice_columns): values that samples are sliced by; NULL: none */
     const int64_t *slices;
     const float *values;       /* (count, width) */

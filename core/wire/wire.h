@@ -58,7 +58,7 @@ unsigned weir_role_of_name(const char *name);
 /* Description of a message at run time. NULL for an unknown type. */
 struct weir_message_info {
     enum weir_message type;
-    unsigned roles; /* that may send it, a weir_role each */
+    unsigned roles; /* senders that may send it, a weir_role each */
     const char *name;
     const char *doc; /* "selector -> storage: …" */
     size_t size;     /* of struct msg_NAME */

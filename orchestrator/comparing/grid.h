@@ -30,8 +30,8 @@ struct grid_policy {
 /* Windows [from, until) of an evaluation, by one metric. Texts are borrowed from the document. */
 struct grid_judge {
     const char *evaluation, *metric;
-    int64_t from, until;               /* that policies are judged on */
-    int64_t choose_from, choose_until; /* that a policy is chosen on, which is earlier */
+    int64_t from, until;               /* windows that policies are judged on */
+    int64_t choose_from, choose_until; /* earlier windows, by which one is chosen */
     bool higher_is_better;
 };
 
@@ -46,7 +46,7 @@ struct comparison_grid {
     size_t seed_count; /* 0: those of the base alone */
     struct grid_policy *policies;
     size_t policy_count;
-    const struct grid_policy *baseline; /* that the others are compared with */
+    const struct grid_policy *baseline; /* the one that others are compared with */
     struct grid_judge judge;
     struct orchestrator_prices prices;
     bool has_prices; /* else those of the system file hold */

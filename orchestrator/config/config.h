@@ -40,8 +40,8 @@ struct orchestrator_config {
     uint64_t seed;
     uint64_t retries;
     int64_t patience_ms;    /* with a trainer that says nothing */
-    int64_t keep_warm_ms;   /* that a trainer waits for the next run; 0: it leaves */
-    uint64_t gpus;          /* that each of its trainers holds */
+    int64_t keep_warm_ms;   /* time that a trainer waits for the next run; 0: it leaves */
+    uint64_t gpus;          /* held by each of its trainers */
     uint64_t ranks;         /* processes of a training */
     const char *start_from; /* "previous", "scratch", or a model's id */
     const char *loss;

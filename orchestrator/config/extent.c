@@ -60,7 +60,7 @@ static bool is_crossed(const struct weir_yaml_node *node, const struct extent *e
     int64_t first = extent->first_us, from_us, to_us;
 
     if (orchestrator_period_parse(every, &period, &err) != WEIR_OK)
-        return true; /* which others complain of */
+        return true; /* others complain of it */
     if (from != NULL && weir_time_parse(from, strlen(from), &from_us) && from_us - 1 > first)
         first = from_us - 1;
     int64_t boundary = orchestrator_period_next(&period, first);

@@ -38,9 +38,9 @@ struct orchestrator_system {
     uint64_t batches_memory;               /* of batches on their way and waiting; 0: any */
     uint64_t cache_bytes;                  /* of rows that are kept of samples; 0: none are */
     const char *cache_compress;            /* how each of them is compressed */
-    const struct weir_yaml_node *roots;    /* that sources may lie in: weir_roots_hand_on() */
-    const struct weir_yaml_node *programs; /* that pipelines may name: weir_programs_hand_on() */
-    /* that data sets may name: weir_credentials_hand_on() */
+    const struct weir_yaml_node *roots;    /* folders for sources: weir_roots_hand_on() */
+    const struct weir_yaml_node *programs; /* programs for pipelines: weir_programs_hand_on() */
+    /* credentials for data sets: weir_credentials_hand_on() */
     const struct weir_yaml_node *credentials;
 };
 

@@ -48,7 +48,7 @@ struct context {
      * processors, and neither waits for the other. */
     struct weir_work_queue *measurings, *decisions;
     int64_t event_shown; /* number of the newest event the listener has seen */
-    uint64_t events;     /* that were committed since this process began */
+    uint64_t events;     /* committed since this process began */
 };
 
 /* DATA_DIR/FOLDER/NAME in caller's memory. */

@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-enum { ORCHESTRATOR_EVENTS_AT_ONCE = 256 /* that are read */ };
+enum { ORCHESTRATOR_EVENTS_AT_ONCE = 256 /* read in one piece */ };
 
 struct event_about {
     int64_t pipeline, erasure; /* 0: of none */

@@ -17,7 +17,7 @@ enum detector_verdict {
 
 /* The comparison behind a verdict. NaN: there is no such number, or nothing to compare yet. */
 struct detector_seen {
-    uint64_t values; /* that it is of: the window, or all since the detector began */
+    uint64_t values; /* number of values compared: the window, or all since the detector began */
     double base;     /* what is compared with, by its kind: the lowest rate, the older mean, … */
     double found, limit;
     double warning; /* the limit of a warning */

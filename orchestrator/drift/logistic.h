@@ -14,8 +14,7 @@ struct logistic_rows {
     const double *values; /* (count, width) */
     const bool *labels, *skip;
     size_t count, width;
-    /* that it is fitted in: once given up, the weights say nothing; NULL: none */
-    struct weir_work *work;
+    struct weir_work *work; /* once it is given up, the weights say nothing; NULL: none */
 };
 
 /* width + 1 weights, the intercept last. */

@@ -32,8 +32,7 @@ struct drift_input {
     size_t width;
     bool p_value; /* asked for */
     uint64_t seed;
-    /* that it is measured in: once given up, the score says nothing; NULL: none */
-    struct weir_work *work;
+    struct weir_work *work; /* once it is given up, the score says nothing; NULL: none */
 };
 
 /* p_value is the chance of such a distance, or a larger one, between windows of the same stream; over
@@ -41,7 +40,7 @@ struct drift_input {
 struct drift_score {
     double distance;
     double p_value;
-    size_t features; /* that have a distance; 1 for a multivariate statistic */
+    size_t features; /* with a distance; 1 for a multivariate statistic */
 };
 
 /* One feature, or the labels, of both windows. */

@@ -47,8 +47,8 @@ enum weir_status orchestrator_erasure_seen_by(struct context *context, int64_t n
 
 /* Progress of counting the scores of an erasure's samples. */
 struct erasure_scores_place {
-    struct pipeline *pipeline; /* whose scores the selector is asked for now */
-    size_t block;              /* which of the erasure's blocks of ids comes next */
+    struct pipeline *pipeline; /* pipeline whose scores the selector is asked for now */
+    size_t block;              /* index of the next block of the erasure's ids */
 };
 /* Asks the selector how many scores the pipeline keeps of some blocks of the erasure's ids, and moves on: `block` is 0
  * again once nothing more is to be asked of this pipeline. `done` is given a msg_scores_noted. */

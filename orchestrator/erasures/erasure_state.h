@@ -72,7 +72,7 @@ struct erasures {
     struct {
         struct erasure_accepted *first, *last;
         uint64_t timer;
-        size_t count, seen; /* that wait; how many did when the last round ended */
+        size_t count, seen; /* waiting; and waiting when the last round ended */
         int64_t put_off_ms; /* since when their transaction is tried again; 0: it is not */
     } accepted;             /* wait for their transaction */
     struct {

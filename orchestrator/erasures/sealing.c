@@ -51,7 +51,7 @@ struct sealing {
 
 struct seal {
     struct sealing *all;
-    struct weir_rows *erasures; /* that wait; NULL: storage is being asked */
+    struct weir_rows *erasures; /* waiting; NULL: storage is being asked */
     struct weir_rows *partitions;
     struct weir_db_errand *errand;
     struct weir_rows *changes; /* of each table, as of the beginning */

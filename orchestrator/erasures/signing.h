@@ -38,7 +38,7 @@ void orchestrator_receipt_sign(json_t *body, const struct receipt_key *key,
 struct receipt_claims {
     int64_t erasure, samples;
     char hash[RECEIPT_HASH_MAX], previous[RECEIPT_HASH_MAX];
-    char key[RECEIPT_KEY_MAX]; /* that it is signed by; "": unsigned, by anybody */
+    char key[RECEIPT_KEY_MAX]; /* public key of the signature; "": unsigned, by anybody */
 };
 /* CORRUPT when it is none, when its hash is not that of its content, or its signature not that of
  * its key. A receipt without key and signature passes: whether that may be, and whose the key is,

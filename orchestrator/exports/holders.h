@@ -10,7 +10,7 @@
 
 /* Zero-initialised: there are none. */
 struct export_holders {
-    struct weir_rows *exports; /* that are whole */
+    struct weir_rows *exports; /* complete exports */
     struct id_blocks *held;    /* of each: ids of its set, in the blocks that were asked for */
 };
 

@@ -58,7 +58,7 @@ struct http_client {
 
 struct http {
     struct weir_loop *loop;
-    int fd; /* that is listened at */
+    int fd; /* the listening socket */
     const char *what;
     bool is_v6;
     TAILQ_HEAD(listeners, listener)

@@ -17,7 +17,7 @@ struct evaluator {
     struct pipeline_outline pipeline;
     struct evaluation_tasks tasks;
     size_t at;
-    int64_t run; /* that is measured */
+    int64_t run; /* run being measured */
     struct measuring *measuring;
     evaluator_done_fn *done;
     void *owner;

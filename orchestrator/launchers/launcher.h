@@ -45,7 +45,7 @@ struct launcher_group {
     const char *name;               /* unique for all time and all platforms, weir-PLATFORM-…:
                                      * durable before it is started */
     const char *place;              /* class of machines: pool, host, trainer */
-    struct launcher_resources each; /* that one process may use */
+    struct launcher_resources each; /* at most, of one process */
     const struct orchestrator_child *members; /* by unique names */
     size_t count;
     const char *key; /* file of the pass that its processes prove; NULL: none */

@@ -64,7 +64,7 @@ struct slurm_group {
 struct slurm_jobs {
     struct slurm_group **groups;
     size_t count, capacity;
-    char prefix[SLURM_NAME_SIZE]; /* that names of this platform begin with; "": not known yet */
+    char prefix[SLURM_NAME_SIZE]; /* beginning of this platform's names; "": not known yet */
     int64_t looked_ms; /* when squeue was last begun; 0: it is to be begun before all else */
     int64_t seen_ms;   /* when it last answered; 0: too long ago to go by */
     struct slurm_sight orphans[SLURM_TARGETS_MAX]; /* jobs that nobody here knows */

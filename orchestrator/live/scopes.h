@@ -15,7 +15,7 @@ enum {
 struct live_scope {
     LIST_ENTRY(live_scope) link;
     char tenant[WEIR_KEYRING_WORD_MAX + 1]; /* "": the whole platform */
-    size_t viewers;                         /* who look at it */
+    size_t viewers;                         /* looking at it */
     int64_t pipelines[LIVE_PIPELINES_MAX];  /* with pictures: all of them may be seen in it */
     size_t pipeline_count;
     struct live_log log;

@@ -21,7 +21,7 @@ struct live_viewer {
     struct live_scope *scope;
     uint64_t number;        /* of the newest part that it was sent */
     int64_t line;           /* number of the newest line that it was sent */
-    struct live_text *text; /* that is being sent; NULL: none is */
+    struct live_text *text; /* being sent; NULL: none is */
     size_t sent;            /* of it */
     bool is_greeted, has_beat;
 };

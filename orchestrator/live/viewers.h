@@ -22,7 +22,7 @@ struct live_viewers {
 /* A new viewer. */
 struct live_looker {
     int64_t token;      /* number of the one it came with; 0: it needed none */
-    const char *tenant; /* whose pipelines alone it sees; "": all */
+    const char *tenant; /* the only one whose pipelines it sees; "": all */
     int64_t line;       /* number of the newest line of events that it has; 0: none */
 };
 

@@ -24,7 +24,7 @@ struct metric_input {
     /* (count, slice_names->count): what `by: NAME` tells apart; NULL: nothing */
     const int64_t *slices;
     const struct cfg_texts *slice_names;
-    struct weir_work *work; /* that it is measured in, and given up with; NULL: none */
+    struct weir_work *work; /* of the measuring, which is given up with it; NULL: none */
 };
 
 struct metric {
@@ -61,7 +61,7 @@ const struct metric *orchestrator_metric_of(const struct configured_metric *aske
 
 struct metric_result {
     const char *slice_of; /* "label", "group", a name of training.slices; NULL: of all samples */
-    int64_t slice;        /* which one all its samples have */
+    int64_t slice;        /* its value for all samples of the result */
     size_t samples;
     bool defined, has_interval;
     double value;

@@ -11,7 +11,7 @@ struct deciding;
 /* Foundations of a decision. Policy and probe are the thread's until `done` is called. */
 struct deciding_basis {
     struct trigger *policy;
-    struct probe *probe;      /* that a run has measured; NULL: the policy knows of no model */
+    struct probe *probe;      /* measured by a run; NULL: the policy knows of no model */
     const char *outputs_path; /* of that run; NULL: it has said nothing */
 };
 

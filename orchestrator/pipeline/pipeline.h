@@ -28,7 +28,7 @@ struct pipelines {
     struct pipeline *first;               /* newest first */
     const struct weir_yaml_node *budgets; /* of the system file; NULL: none */
     struct pipelines_precedence precedence;
-    const char *dataset_going; /* that is being removed; NULL: none */
+    const char *dataset_going; /* being removed; NULL: none */
     bool are_held;             /* unfinished ones stay as they are */
 };
 

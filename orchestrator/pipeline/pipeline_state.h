@@ -78,7 +78,7 @@ struct pipeline {
     char *file;
     struct weir_buf text;
     struct pipeline_edition *editions; /* files that it had; newest first; NULL: none */
-    char *next_file; /* that is applied, or that a rerun is taken in with; NULL: none */
+    char *next_file;                   /* file to be applied, or to be rerun with; NULL: none */
     struct weir_buf next_text;
     struct orchestrator_config *config;
     enum pipeline_state state;
@@ -98,7 +98,7 @@ struct pipeline {
     uint64_t datasets[ORCHESTRATOR_DATASETS_MAX];
     uint64_t positions[ORCHESTRATOR_DATASETS_MAX];
     size_t dataset_count;
-    int64_t scores_run;           /* whose outputs the selector is taking over */
+    int64_t scores_run;           /* run whose outputs the selector is taking over */
     size_t asking;                /* index of the dataset that a request is open for */
     bool has_samples;             /* SCANNING: a dataset before that one has had some */
     int64_t after_time, after_id; /* samples up to here belong to a trigger */

@@ -24,7 +24,7 @@ struct rehearsal {
     struct set_sizes sizes;
     uint64_t *samples_new; /* of each trigger */
     size_t fired, capacity;
-    uint64_t samples;    /* that have passed */
+    uint64_t samples;    /* past the policy */
     uint64_t selected;   /* at most, by all triggers */
     uint64_t checks;     /* of the policy */
     uint64_t unanswered; /* of them: what a run would measure, or cost, is not known */

@@ -32,8 +32,8 @@ struct orchestrator_programs {
     const char *group;    /* unique for all time */
     const char *place;    /* class of machines: pool, host, trainer */
     const char *launcher; /* NULL: that of the place */
-    unsigned cores;       /* that one of them can use; 0: whatever there is */
-    unsigned gpus;        /* … that one of them holds */
+    unsigned cores;       /* usable by one of them; 0: all there are */
+    unsigned gpus;        /* … held by one of them */
     uint64_t memory;      /* bytes, of one of them; 0: whatever there is */
     const char *key;      /* file of the pass of those that are elsewhere; NULL: none is */
     const struct orchestrator_program *at;

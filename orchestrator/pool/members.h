@@ -33,7 +33,7 @@ struct pool_member {
     uint32_t number;
     enum pool_state state;
     int64_t group; /* what it was started in; 0: its launcher is not to be asked for it yet */
-    char launcher[POOL_LAUNCHER_SIZE]; /* that the group was given to */
+    char launcher[POOL_LAUNCHER_SIZE]; /* launcher of the group */
     int64_t since_ms;        /* of the state, by the clock of the loop; of an earlier process: 0 */
     int64_t since_us;        /* … by the calendar */
     char why[POOL_WHY_SIZE]; /* of its state, for a person */

@@ -9,7 +9,7 @@ enum { POOL_TOKEN_SIZE = 17, POOL_AUTO = -1 };
 
 struct pool_standing {
     char token[POOL_TOKEN_SIZE]; /* in the names of its groups: no other platform has it */
-    int64_t resizes;             /* that people were told of */
+    int64_t resizes;             /* told to people */
     int64_t wanted;              /* workers of the pool, by a person; or POOL_AUTO */
     uint32_t targets[POOL_PLACES];
 };

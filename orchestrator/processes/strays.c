@@ -4,7 +4,7 @@
 #include "core/base/bytes.h"
 #include "core/base/environment.h"
 
-enum { PASSES_MAX = 8 }; /* who is killed may have started another one meanwhile */
+enum { PASSES_MAX = 8 }; /* a process that is killed may have started another one meanwhile */
 
 static const char TOKEN[] = "WEIR_TOKEN", RANK[] = "WEIR_RANK", ATTENDED[] = "WEIR_ATTENDED";
 

@@ -15,8 +15,7 @@
 enum {
     ORCHESTRATOR_RESTART_MS_MIN = 100,
     ORCHESTRATOR_RESTART_MS_MAX = 5000,
-    /* who lived so long is in no crash loop: shortest pause again */
-    ORCHESTRATOR_RESTART_RESET_MS = 1000,
+    ORCHESTRATOR_RESTART_RESET_MS = 1000, /* a life of this length is no part of a crash loop */
     ORCHESTRATOR_CHILDREN_MAX = 256,
 };
 

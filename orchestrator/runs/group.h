@@ -21,7 +21,7 @@ struct run_exit {
 
 struct group_member {
     uint64_t session; /* of its process; 0: it has not called yet */
-    uint64_t key;     /* that it calls under (weir_rpc_quota_key()) */
+    uint64_t key;     /* key of its requests (weir_rpc_quota_key()) */
     bool is_here;     /* its process is there */
     bool is_done;     /* it has finished, and waits for the others */
     uint64_t samples; /* as it last said, as are these */

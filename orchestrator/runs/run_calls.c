@@ -54,7 +54,7 @@ void orchestrator_run_tell(const struct run *run, struct weir_rpc_server *server
         .classes = {.at = run->classes, .count = run->class_count},
         .label_kind = run->label_kind,
         .outputs = orchestrator_run_outputs(run),
-        .group = is_export ? "" : run->outline.config->group, /* that has all tensors */
+        .group = is_export ? "" : run->outline.config->group, /* an export has all tensors */
         .slices = is_export ? (struct weir_strs){.count = 0} : slices_of(run, slices),
         .reports = run->outline.config->reports,
         .digests = run->outline.config->digests || run->runs->keep_digests,

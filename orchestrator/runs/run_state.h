@@ -7,7 +7,7 @@
 
 /* The end of a run as rank 0 tells it. */
 struct run_outcome {
-    struct weir_rpc_server *server; /* that the ranks wait for an answer of */
+    struct weir_rpc_server *server; /* server whose answer the ranks wait for */
     double loss;
     int64_t first_us; /* when it had its first batch; 0: it had none */
     char *model, *outputs, *metrics;

@@ -35,7 +35,7 @@ struct warm_trainer {
     enum warm_state state;
     int64_t run, pipeline;
     uint64_t session;   /* 0: it has not asked for its first task */
-    uint64_t key;       /* that it asks under */
+    uint64_t key;       /* key of its requests */
     bool is_at_trigger; /* its run is on the way from a trigger to a model */
     bool is_unwanted;   /* nobody waits for its request */
     uint64_t gpus;

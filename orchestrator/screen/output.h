@@ -10,7 +10,7 @@ enum { OUTPUT_WAITING_MAX = 4 << 20 }; /* bytes */
 struct output {
     int fd;             /* borrowed; -1: its reader is gone */
     bool json;          /* form in which dropped lines are reported */
-    size_t piece_bytes; /* that can be written without waiting when the descriptor is writable */
+    size_t piece_bytes; /* bytes that a writable descriptor takes without a wait */
     struct weir_buf waiting;
     size_t sent;      /* bytes of `waiting` that have gone out */
     uint64_t dropped; /* lines since the last one that was taken */

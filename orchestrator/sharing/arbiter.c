@@ -83,7 +83,7 @@ static double start_of(const struct arbiter *arbiter, const struct account *acco
 void orchestrator_arbiter_recall(struct arbiter *arbiter, int64_t pipeline,
                                  const struct arbiter_quota *quota, int64_t held_ns)
 {
-    size_t index = find_account(arbiter, pipeline); /* which may move them */
+    size_t index = find_account(arbiter, pipeline); /* it may move them */
     struct account *account = &arbiter->accounts[index];
     arbiter->now = start_of(arbiter, account);
     account->finish = arbiter->now + (double)held_ns / quota->share;

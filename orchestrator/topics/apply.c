@@ -10,7 +10,7 @@
 struct differences {
     json_t *list;
     size_t reruns;
-    char *first; /* that needs one; NULL: none does */
+    char *first; /* first one that needs a rerun; NULL: none does */
 };
 
 static json_t *value_json(const struct weir_yaml_node *node)

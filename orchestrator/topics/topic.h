@@ -41,7 +41,7 @@ struct topics {
     struct tokens *tokens;
     struct audit *audit;
     struct weir_rpc_server *server; /* of all messages to the orchestrator */
-    struct topic_orders orders;     /* that are in the audit log */
+    struct topic_orders orders;     /* orders being written to the audit log */
     LIST_HEAD(, topic_call) calls;
     struct weir_quota quota; /* of TOPIC_CALLS_MAX: one key leaves as many to others as it has */
     int64_t started_ms;      /* of this process */
@@ -177,8 +177,8 @@ void orchestrator_topics_answer(struct topics *topics, struct weir_request *requ
 
 /* A question from within this process; `arguments` is consumed. */
 struct topic_question {
-    const char *topic;  /* that changes nothing */
-    const char *tenant; /* whose viewer asks; "": one of the whole platform */
+    const char *topic;  /* one that changes nothing */
+    const char *tenant; /* tenant of the viewer; "": one of the whole platform */
     json_t *arguments;
 };
 /* Asks it. It may be answered before this returns. */

@@ -60,7 +60,7 @@ struct trigger_points {
 };
 
 struct trigger_measured {
-    struct weir_work *work; /* that it is judged in: once given up, nobody looks; NULL: none */
+    struct weir_work *work; /* work that it is judged in: once given up, nobody looks; NULL: none */
     bool has_model;         /* false: there was none to ask, nothing is known */
     struct trigger_points reference, current;
     /* names of the classes of labels, by number, as far as the file declares them */

@@ -5,7 +5,7 @@
 #include "orchestrator/values/loopback_address.h"
 
 struct page_place {
-    const char *address; /* that it listens at; NULL: there is no page */
+    const char *address; /* listening address; NULL: there is no page */
     const char *certificate,
         *key; /* files in PEM; NULL: nothing is encrypted, and no token asked for */
 };

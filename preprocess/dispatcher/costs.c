@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS_MAX = 2 * POOL_CREW /* that are worth no folding */ };
+enum { ROWS_MAX = 2 * POOL_CREW /* not worth folding */ };
 
 /* ---- sums ---- */
 

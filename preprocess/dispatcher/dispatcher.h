@@ -26,7 +26,7 @@ enum {
 struct dispatcher_asking {
     struct dispatcher *dispatcher;
     weir_rpc_handler_fn *handler;
-    struct weir_request request; /* whose message lies in … */
+    struct weir_request request; /* its message lies in … */
     struct weir_arena *arena;
     size_t bytes; /* of the message, packed */
 };

@@ -20,7 +20,7 @@ struct dispatcher_entry {
     uint64_t number;
     char *file, *set_path, *set_digest, *mode;
     char *tenant; /* of its pipeline; "": of none */
-    char *token;  /* that its consumers must show; "": none */
+    char *token;  /* shown by its consumers; "": none */
     /* Keys that sessions of its consumers have been opened under, or heard first since a restart; by rank. */
     struct {
         uint64_t session, key;
@@ -34,19 +34,19 @@ struct dispatcher_entry {
     uint32_t ranks;
     uint64_t seed;
     struct shares_quota quota;      /* of its pipeline */
-    struct shares_account *account; /* … which has this while the job is in use */
+    struct shares_account *account; /* … and its account while the job is in use */
     bool closed;
     bool abandoned;           /* closed, or to be, because nobody asks for it */
     int64_t silent_ms;        /* time since anybody asked for it */
     int64_t silent_stored_ms; /* as it is stored */
     bool closing;             /* to be closed as soon as everything is stored */
-    bool is_ending;           /* … which is being stored */
+    bool is_ending;           /* … and its end is being stored */
     bool is_fit_saving;       /* the fitted state is being stored */
     unsigned saving;          /* enum dispatcher_unsaved, which is being stored */
     bool is_at_work;          /* a worker has sent a group of it */
     bool has_expected, is_expected_stored;
     uint64_t expected;         /* fingerprint of the whole delivery */
-    struct preprocess_sum sum; /* that it is made of … */
+    struct preprocess_sum sum; /* parts of that fingerprint … */
     uint64_t sum_seats_taken;  /* … as of record.seats_taken */
     char *reason; /* as a worker gave it; NULL: none since this start (preprocess_entry_reason()) */
     struct failures failures;          /* the first samples that did */

@@ -81,7 +81,7 @@ typedef enum weir_status dispatcher_bear_fn(void *owner, uint32_t rank,
 /* Parts of the record that have changed. Who waits until they are stored: commits and audits for all of it, beats for
  * what was handed and for places, leases for places. So beats and leases of exactly_once never wait for a commit. */
 enum dispatcher_unsaved {
-    DISPATCHER_PLACES = 1,  /* who has a place, and where the attempt began */
+    DISPATCHER_PLACES = 1,  /* holders of places, and where the attempt began */
     DISPATCHER_HANDED = 2,  /* what may be handed out once the beat is answered (rule 6) */
     DISPATCHER_COMMITS = 4, /* and what the audit must add up to */
 };

@@ -19,7 +19,7 @@ struct leasing_job {
 /* A worker's beat. */
 struct leasing {
     struct shares *shares;
-    /* that it is of; NULL: no other worker is waited for (job.h, rule 10) */
+    /* the worker's pool; NULL: no other worker is waited for (job.h, rule 10) */
     const struct pool *pool;
     struct dispatcher_visit visit; /* of each job in turn; lease_ms is > 0 */
     int64_t now_ms;

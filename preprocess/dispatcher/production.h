@@ -29,7 +29,7 @@ LIST_HEAD(production_bucket, production_maker);
 
 struct production {
     uint64_t key; /* preprocess_plan_production() */
-    size_t jobs;  /* that are of it */
+    size_t jobs;  /* jobs that share it */
     struct production_maker makers[PRODUCTION_WINDOW];
     struct production_bucket buckets[PRODUCTION_BUCKETS]; /* the same, by worker */
 };

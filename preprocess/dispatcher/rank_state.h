@@ -86,8 +86,8 @@ struct dispatcher_rank_state {
     uint64_t beat_number;
     uint64_t oldest;           /* first batch that is not consumed */
     struct weir_bits received; /* relative to oldest: consumed or waiting at the consumer */
-    int64_t steps_ns;          /* that it has spent on steps left to it, as reported */
-    int64_t wait_ns;           /* that the consumer has waited for batches, as reported */
+    int64_t steps_ns;          /* spent on steps left to it, as reported */
+    int64_t wait_ns;           /* waited for batches, as reported */
     struct dispatcher_slices slices;
     struct dispatcher_window window;
 

@@ -43,7 +43,7 @@ struct scaling {
     bool is_ordered;
     char **drains; /* names of workers that are to end */
     size_t drain_count;
-    uint32_t workers, host; /* that there should be */
+    uint32_t workers, host; /* how many there should be */
 };
 
 void preprocess_scaling_job_fini(struct scaling_job *job);

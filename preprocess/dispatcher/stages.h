@@ -25,7 +25,7 @@ struct stages {
     int64_t since_ms;
     struct stages_spent before;
     uint32_t stall_permille; /* of the time between the two newest looks */
-    const char *stage;       /* that it waited for; NULL: not known yet */
+    const char *stage;       /* cause of the wait; NULL: not known yet */
 };
 
 /* Takes in the newest numbers. A returned trainer or a restarted dispatcher counts from 0 again, which may make

@@ -9,7 +9,7 @@ static const struct {
     unsigned one, other; /* one of these traits each */
     enum algebra_law law;
 } PAIRS[] = {
-    /* which elements are kept does not depend on what they are */
+    /* the choice of elements does not depend on their values */
     {OPERATOR_ELEMENTWISE, OPERATOR_SELECTS, ALGEBRA_EXACTLY},
     {OPERATOR_ELEMENTWISE, OPERATOR_TESTS_LENGTHS, ALGEBRA_EXACTLY},
     {OPERATOR_WIDENS, OPERATOR_TESTS_NUMBERS, ALGEBRA_EXACTLY},

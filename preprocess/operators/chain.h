@@ -26,7 +26,7 @@ struct chain_cost {
     int64_t programs_ns; /* CPU time of those others */
     uint64_t taken;      /* bytes of what it read */
     uint64_t bytes;      /* made */
-    uint64_t rows;       /* that came to it */
+    uint64_t rows;       /* rows of its input */
     uint64_t failed;     /* rows it could not read */
     uint64_t filtered;   /* rows it dropped */
     uint64_t warnings;   /* rows it could read, with something odd about them */

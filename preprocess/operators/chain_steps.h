@@ -63,7 +63,7 @@ enum chain_loops { CHAIN_LOOPS_NONE, CHAIN_LOOPS_RUN, CHAIN_LOOPS_FOLD };
 struct chain_cut {
     size_t end;                       /* operators that run before it; 0: there is none */
     bool is_in_run;                   /* pictures pass it one after the other, within a loop */
-    size_t columns;                   /* that are kept … */
+    size_t columns;                   /* kept … */
     size_t column[COLUMNS_MAX];       /* … by their slots, ascending: where they are */
     struct column whole[COLUMNS_MAX]; /* scratch: rows that were made, and those that were kept */
     struct weir_buf row;              /* scratch: one of them, as it is kept */
@@ -91,7 +91,7 @@ struct chain {
     struct column *column[COLUMNS_MAX];     /* of the batch, as far as it has come */
     struct column views[1 + COLUMNS_MAX];   /* the rows of them that an operator is handed */
     struct weir_arena *arena;               /* names of elements */
-    size_t columns;                         /* that leave the chain … */
+    size_t columns;                         /* leaving the chain … */
     size_t leaving[COLUMNS_MAX];            /* … where they are in `column` … */
     struct column_about about[COLUMNS_MAX]; /* … and what they are */
     bool copies_payload;                    /* it cannot be left where it lies */
@@ -101,7 +101,7 @@ struct chain {
     struct chain_rows rows;
     bool is_timed;          /* the piece under way is */
     bool waits;             /* an operator needs the batch once more */
-    enum chain_loops loops; /* that its steps are in now */
+    enum chain_loops loops; /* loops in force */
     size_t piece_bytes;     /* of the widest column of a loop */
     struct chain_cut cut;
 };
@@ -129,7 +129,7 @@ struct chain_draft {
     struct operator_schema schema;
     bool behind_fit[COLUMNS_MAX]; /* exists only once operators are fitted */
     uint8_t slot[COLUMNS_MAX];
-    size_t slots;               /* that are given */
+    size_t slots;               /* slots in use */
     bool is_used;               /* the payload has become something else */
     const struct chain *source; /* the chain as it is, when another order is planned … */
     enum algebra_law law;       /* … by this law */

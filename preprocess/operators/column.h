@@ -16,7 +16,7 @@
 #include "core/wire/tensor_step.h"
 
 enum { COLUMNS_MAX = 16, COLUMN_NAME_MAX = 32, COLUMN_WIDTH_MAX = 1 << 20, COLUMN_SHAPE_MAX = 3 };
-enum { COLUMN_ELEMENTS_MAX = 4096 /* that have names, of a job */ };
+enum { COLUMN_ELEMENTS_MAX = 4096 /* elements of a job that have names */ };
 enum { COLUMN_CACHE_LINE = 64, COLUMN_AHEAD = 8 /* rows that are had come */ };
 
 enum column_kind {

@@ -8,7 +8,7 @@
 struct keys {
     enum column_kind kind;
     enum weir_dtype type;
-    uint32_t columns; /* that have keys of their own: those of a dense tensor, else 1 */
+    uint32_t columns; /* columns with keys of their own: those of a dense tensor, else 1 */
 };
 
 /* Describes a column; INVALID when it holds numbers that are no integers. */

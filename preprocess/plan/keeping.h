@@ -66,9 +66,9 @@ struct keeping {
     double read_ns;                                  /* of getting the records' bytes */
     bool is_measured;
     bool is_chosen;
-    struct keeping_disk disk;     /* that the choice was made by … */
+    struct keeping_disk disk;     /* the choice was made by it … */
     struct keeping_needs needs;   /* … and these … */
-    struct keeping_choice choice; /* … which came to this */
+    struct keeping_choice choice; /* … and came to this */
 };
 
 /* Takes in what was spent since the last time, in the order as written and with nothing kept, until it is enough. */

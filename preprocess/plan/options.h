@@ -47,7 +47,7 @@ struct preprocess_planned {
     bool cache_auto;         /* … but for a place that is chosen */
     const struct weir_yaml_node *workers_node; /* private: read into `workers` */
     struct preprocess_workers workers;
-    /* that scales the job, for whoever knows policies; or NULL */
+    /* the section that scales the job, for whoever knows policies; or NULL */
     const struct weir_yaml_node *policy;
 };
 /* True when records are kept, in place of what operators make of them. */

@@ -22,7 +22,7 @@ static void bind(struct ordering *ordering, enum algebra_law law)
 void preprocess_ordering_begin(struct ordering *ordering, const struct chain *chain,
                                enum algebra_law law)
 {
-    size_t cut = preprocess_chain_cut_at(chain); /* which nothing passes */
+    size_t cut = preprocess_chain_cut_at(chain); /* nothing passes it */
     *ordering = (struct ordering){.count = preprocess_chain_operators(chain)};
     preprocess_chain_order(chain, ordering->order);
     for (size_t i = 0; i < ordering->count; i++)

@@ -22,7 +22,7 @@ static double spent_ns(const struct ordering_cost *costs, size_t count)
 double preprocess_planning_row_ns(const struct ordering_cost *costs, const struct chain *chain)
 {
     size_t count = preprocess_chain_operators(chain);
-    double rows = 0; /* that came to the first of them, in whatever order */
+    double rows = 0; /* input of the first of them, in whatever order */
     for (size_t i = 0; i < count; i++)
         rows = costs[i].rows > rows ? costs[i].rows : rows;
     return rows > 0 ? spent_ns(costs, count) / rows : 0;

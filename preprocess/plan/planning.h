@@ -28,8 +28,8 @@ enum planning_state {
 struct planning {
     enum planning_state state;
     uint32_t changes;                      /* of the order so far: workers compare it */
-    uint8_t order[CHAIN_OPERATORS_MAX];    /* that runs */
-    uint8_t previous[CHAIN_OPERATORS_MAX]; /* that ran before: if TRYING fails it runs again */
+    uint8_t order[CHAIN_OPERATORS_MAX];    /* the order that runs */
+    uint8_t previous[CHAIN_OPERATORS_MAX]; /* the order before: if TRYING fails it runs again */
     struct ordering_choice choice;         /* all but MEASURING and FIXED */
     /* By place as written: since the order changed, those of long ago counting less … */
     struct ordering_cost costs[CHAIN_OPERATORS_MAX];

@@ -14,7 +14,7 @@
 enum { SAMPLES_SHOWN = 5, DATASETS_MAX = 64 };
 
 struct looked {
-    struct records datasets[DATASETS_MAX]; /* that give samples */
+    struct records datasets[DATASETS_MAX]; /* datasets with samples */
     size_t count;
 };
 

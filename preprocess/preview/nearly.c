@@ -17,7 +17,7 @@ struct compared {
 struct comparison {
     struct trial written, nearly;
     struct compared of[COLUMNS_MAX];
-    size_t rows; /* that came through in one order, or in another shape */
+    size_t rows; /* rows that came through in one order alone, or in another shape */
 };
 
 static size_t end_of(const struct column *column, size_t row)

@@ -28,7 +28,7 @@ static json_t *tensor_json(const struct column_about *about, uint64_t seen)
 json_t *preprocess_tensors_json(struct chain *chain, const uint64_t *seen)
 {
     json_t *tensors = json_array();
-    (void)preprocess_chain_begin(chain); /* which finds them */
+    (void)preprocess_chain_begin(chain); /* it finds them */
     for (size_t i = 0; i < preprocess_chain_outputs(chain); i++)
         json_array_append_new(tensors, tensor_json(&preprocess_chain_output(chain, i)->about,
                                                    seen != NULL ? seen[i] : 0));

@@ -7,7 +7,7 @@
 #include "preprocess/operators/chain.h"
 #include "preprocess/preview/records.h"
 
-enum { TRIAL_ROWS_MAX = OPERATOR_FAILURES_MAX /* that are run at once */ };
+enum { TRIAL_ROWS_MAX = OPERATOR_FAILURES_MAX /* run at once */ };
 
 struct trial {
     struct chain *chain;

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-static const double VALUES = 10; /* that a mean is taken over */
+static const double VALUES = 10; /* at most, averaged into a mean */
 
 /* Mean and variance, the newest value counting one in so many (West, "Updating mean and variance estimates", 1979). */
 static void move(struct scale_moving *moving, double value)

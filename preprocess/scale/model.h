@@ -28,7 +28,7 @@ struct scale_model {
     struct scale_moving read_ns, read_bytes;   /* of a batch */
     struct scale_moving queued_ns, sent_bytes; /* of a batch, on its way to the consumer */
     struct scale_moving own;   /* batches a second of all consumers while they do not wait */
-    struct scale_moving taken; /* … that they got */
+    struct scale_moving taken; /* … received by them */
     struct scale_moving stall; /* share of their time that they wait */
     struct scale_moving made[SCALE_PLACES];               /* batches a second of a busy worker */
     struct scale_operator operators[CHAIN_OPERATORS_MAX]; /* in the order in which they run */

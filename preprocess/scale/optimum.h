@@ -48,7 +48,7 @@ struct optimum {
     double rate;                      /* batches a second; INFINITY: nothing limits it */
     double units[OPTIMUM_STAGES_MAX]; /* by stage */
     enum optimum_limit limit;
-    size_t stage; /* that is the limit; of OPTIMUM_CORES the one that takes most of them */
+    size_t stage; /* stage of the limit; of OPTIMUM_CORES the one that takes most of them */
 };
 
 void preprocess_optimum_solve(const struct optimum_problem *problem, struct optimum *ret_optimum);

@@ -46,7 +46,7 @@ enum {
 };
 static const double HOUR_S = 3600, AWAY_S = 120;
 static const double SURE = 1.64;                      /* spreads: right in 19 of 20 steps */
-static const double ERRORS = 1, SETTLED_ERRORS = 2.5; /* that a move has to be worth */
+static const double ERRORS = 1, SETTLED_ERRORS = 2.5; /* least worth of a move, in errors */
 static const double WORTH = 0.001;                    /* … and at least */
 static const double EXACT = 0.015;                    /* error of the need */
 

@@ -12,20 +12,20 @@ enum scale_place { SCALE_POOL, SCALE_HOST, SCALE_PLACES };
 /* One worker, in the span. */
 struct scale_maker {
     enum scale_place place;
-    double batches; /* that it has made of the job */
+    double batches; /* made of the job */
     double busy_s;  /* in which it made them or got bytes for them, by the clock */
 };
 
 /* The consumer of one rank, in the span. */
 struct scale_taker {
-    double batches; /* that it has consumed */
+    double batches; /* consumed */
     double wait_s;  /* in which it waited for the next one, by the clock */
     double queued;  /* batches that were there and waited for it, on average */
 };
 
 struct scale_report {
     double span_s;
-    uint32_t workers[SCALE_PLACES]; /* that served the job all the time, with work or without */
+    uint32_t workers[SCALE_PLACES]; /* serving the job all the time, with work or without */
     const struct scale_maker *makers;
     size_t maker_count;
     const struct scale_taker *takers;

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-static const double REPORTS_MAX = 200; /* that a rate is taken over */
+static const double REPORTS_MAX = 200; /* at most, averaged into a rate */
 static const double WAIT = 0.02;       /* of the time; less is not waiting */
 static const double JITTER =
     0.6; /* of a spread; consumers wait so long for what is late, not for what is missing */

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAPPED_SAMPLES_MAX = 512 /* that are taken together */, AHEAD = 16 };
+enum { MAPPED_SAMPLES_MAX = 512 /* taken together */, AHEAD = 16 };
 
 struct batch_maker {
     struct files *files;

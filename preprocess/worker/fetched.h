@@ -26,12 +26,12 @@ struct fetched_sample {
 struct fetched {
     struct weir_bits files;         /* of `located`, that are not read here … */
     struct weir_bits objects;       /* … and of them, those that may be granted */
-    uint64_t batch;                 /* that the samples are of; meaningless while there are none */
+    uint64_t batch;                 /* batch of the samples; meaningless while there are none */
     struct fetched_sample *samples; /* NULL: of no batch */
     size_t count;                   /* wanted, in the order of the batch */
     size_t known;                   /* number of samples that are there */
     size_t granted;                 /* samples, from the first, that grants were asked for */
-    size_t next;                    /* that preprocess_fetched_next() looks at first */
+    size_t next;                    /* first one to be looked at by preprocess_fetched_next() */
     struct weir_buf bytes;
 };
 

@@ -26,7 +26,7 @@ struct file_about {
     uint64_t inode;
     uint64_t size;
     int64_t mtime_ns;
-    uint64_t host; /* that device and inode are of (core/base/host.h); 0: this one */
+    uint64_t host; /* host of device and inode (core/base/host.h); 0: this one */
 };
 
 struct files;

@@ -43,7 +43,7 @@
 enum {
     /* twice what it is given of many jobs: the one that all wait for has room */
     WORKER_LEASES_MAX = 128,
-    WORKER_LEASES_WANTED = 2, /* that have something to be made: one, while the next is fetched */
+    WORKER_LEASES_WANTED = 2, /* with something to be made: one, while the next is fetched */
     WORKER_READY_MAX = 2,
     WORKER_CONSUMERS_MAX = 256,
     WORKER_RESEND_MS = 4000,

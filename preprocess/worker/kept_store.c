@@ -113,7 +113,7 @@ struct finding {
 /* The search for the row of a sample. */
 struct seeking {
     struct kept_search search;
-    struct kept_place place; /* that may be the sample's; segment UINT32_MAX: there is none */
+    struct kept_place place; /* possible place of the sample; segment UINT32_MAX: there is none */
 };
 
 /* Goes on to the next place. */

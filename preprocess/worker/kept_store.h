@@ -27,7 +27,7 @@ struct kept_store {
     size_t live;
     struct weir_index numbers; /* of those that are live, or were */
     struct kept_index index;
-    size_t dead_rows; /* that the index still names */
+    size_t dead_rows; /* still named by the index */
     struct weir_buf expanded;
     uint64_t damaged; /* segments */
 };

@@ -39,7 +39,7 @@ struct chunk {
     uint32_t file_count;
     struct file_about *files; /* paths are owned */
     uint32_t *file_at;        /* how the lease calls them; NO_FILE: not met yet */
-    uint64_t lease;           /* that it was used for last */
+    uint64_t lease;           /* newest lease that used it */
     int64_t used_ms;
     size_t bytes;
     LIST_ENTRY(chunk) in_block;
@@ -56,7 +56,7 @@ struct block {
 struct dataset {
     uint64_t number;  /* 0: the slot is free */
     uint64_t edition; /* 0: not known */
-    uint64_t lease;   /* that it was met in last */
+    uint64_t lease;   /* newest lease that had it */
     size_t chunks;
 };
 

@@ -32,7 +32,7 @@ struct located {
     uint32_t rank;                  /* of the slices; or LOCATED_WHOLE */
     size_t count;
     size_t set; /* of them, the first so many, have their ids: see preprocess_located_set() … */
-    uint64_t *indices;        /* … which have these places in the set … */
+    uint64_t *indices;        /* … places of these in the set … */
     const uint64_t *set_ids;  /* … borrowed; NULL: all have their ids … */
     const float *set_weights; /* … and NULL: all weigh 1 */
     size_t room;              /* of each of these arrays, which stay from lease to lease */

@@ -49,7 +49,7 @@ struct objects_read {
     struct request *requests;
     struct object_part *parts; /* what comes of each */
     size_t count;
-    size_t next; /* that is to be sent */
+    size_t next; /* the next one to be sent */
     size_t under_way;
     int64_t begun_ms; /* its grants are not older */
     void (*done)(void *owner);
@@ -73,7 +73,7 @@ struct objects {
     struct weir_loop *loop;
     struct weir_transfers *transfers;
     struct slot slots[OBJECTS_AT_ONCE];
-    TAILQ_HEAD(, objects_read) reads; /* that have something to be sent */
+    TAILQ_HEAD(, objects_read) reads; /* with something to be sent */
     struct authority authorities[AUTHORITIES_MAX];
     size_t learnt; /* authorities, ever */
     int64_t paused_until_ms, pause_ms;

@@ -13,7 +13,7 @@ enum {
     OBJECTS_AT_ONCE = 32,
     OBJECT_PAUSE_MS = 1000,          /* the first … */
     OBJECT_PAUSE_MAX_MS = 64 * 1000, /* … and the longest */
-    AUTHORITIES_MAX = 16,            /* that are known; the one known longest makes room */
+    AUTHORITIES_MAX = 16,            /* known at the same time; the one known longest makes room */
     AUTHORITY_BYTES_MAX = 256 << 10,
 };
 

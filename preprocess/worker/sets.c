@@ -17,12 +17,12 @@ enum { FOLDER_MODE = 0700 };
 struct fetch {
     struct weir_sample_set_writer *writer; /* NULL: the first page has not come */
     uint64_t samples, had;                 /* of the set */
-    uint64_t last_id;                      /* that was had */
+    uint64_t last_id;                      /* newest one received */
     bool has_weights;
     float *weights;      /* filled in page by page */
     struct weir_buf ids; /* kept where indices of epochs refer to them */
     struct weir_epoch_parts parts;
-    uint32_t epoch; /* that pages are of, from 1; 0: the whole set */
+    uint32_t epoch; /* epoch of the pages, from 1; 0: the whole set */
     uint64_t epoch_had;
     uint32_t *indices; /* of `parts` */
 };

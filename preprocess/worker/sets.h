@@ -6,7 +6,7 @@
 #include "core/rpc/rpc.h"
 
 enum {
-    SETS_MAX = 64,       /* that are kept, or on their way; the one used longest ago makes room */
+    SETS_MAX = 64,       /* kept, or on their way; the one used longest ago makes room */
     SETS_PAGE = 1 << 17, /* samples of one request */
     SETS_REQUEST_MS = 10000,
 };

@@ -52,7 +52,7 @@ struct worker_job {
     bool open;          /* `plan` is there */
     bool fitting;       /* as described: it can fold, but not make */
     struct preprocess_plan plan;
-    uint64_t production;   /* that it is of; 0: its batches are made for it alone */
+    uint64_t production;   /* its production; 0: its batches are made for it alone */
     bool is_met;           /* a consumer of it has come: it may have gone since */
     uint32_t plan_changes; /* of the order of its operators, as described … */
     bool is_replanned;     /* … and it has changed since */
@@ -96,7 +96,7 @@ struct worker_task {
     bool is_placed; /* locations of whole chunks are filled in, and valid */
     size_t summed;  /* samples, from the first, whose sums are known where they are needed */
     struct fetched fetched;
-    struct objects_read *objects;          /* that it reads by grants now; NULL: none */
+    struct objects_read *objects;          /* reads by grants under way; NULL: none */
     char authority[WORKER_AUTHORITY_TEXT]; /* hash of the certificates that it has asked for */
     unsigned authorities_asked;            /* for the batch at hand */
     struct chain_partial partial;          /* of a lease that asks for a partial fit */

@@ -294,7 +294,7 @@ void preprocess_worker_close(void *state)
         return;
     weir_loop_cancel(worker->loop, worker->timer);
     preprocess_kept_probe_fini(&worker->probe);
-    preprocess_kept_free(worker->kept); /* which writes, as long as the use lease runs */
+    preprocess_kept_free(worker->kept); /* it writes as long as the use lease runs */
     say_goodbye(worker);
     weir_rpc_peer_close(worker->dispatcher);
     weir_rpc_peer_close(worker->storage);

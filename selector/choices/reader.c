@@ -20,7 +20,7 @@ void selector_reader_open(struct selector_reader *reader, const struct selector_
     if (needs != 0)
         reader->at = weir_calloc(1, sizeof(*reader->at));
     if ((needs & SELECTION_NEEDS_TRIGGERS) && sources->pipeline->replay)
-        reader->needs |= SELECTION_NEEDS_TIMES; /* which trigger follows from the time */
+        reader->needs |= SELECTION_NEEDS_TIMES; /* a replay's triggers follow from times */
 }
 
 void selector_reader_close(struct selector_reader *reader)

@@ -50,7 +50,7 @@ struct selection_run {
 
 /* Losses of a policy's components, by index, reported since the shares of the trigger before were chosen. */
 struct selection_losses {
-    const char *model;                         /* whose training reported; "": none yet */
+    const char *model;                         /* model whose training reported; "": none yet */
     uint64_t counts[SELECTION_COMPONENTS_MAX]; /* samples that it reported a finite loss of */
     double sums[SELECTION_COMPONENTS_MAX];     /* of these losses */
     double before[SELECTION_COMPONENTS_MAX];   /* shares of the trigger before */
@@ -123,7 +123,7 @@ struct scoring_method;
 /* A choice by a model's scores of the candidates. */
 struct selection_scored {
     const struct scoring_method *method;
-    const struct weir_yaml_node *node; /* that names it */
+    const struct weir_yaml_node *node; /* its name in the file */
     const void *options;               /* the method's */
     bool balance;                      /* each label gets its share of the target */
     uint32_t period; /* epochs until it is chosen again within a training; 0: it is not */

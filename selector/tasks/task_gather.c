@@ -16,7 +16,7 @@ static void on_columns(void *owner, const struct weir_reply *reply, const struct
     if (columns->times.count != columns->ids.count || columns->labels.count != columns->ids.count) {
         struct weir_error own;
         weir_ignore(weir_fail(&own, WEIR_CORRUPT, "storage sent columns of unequal length"));
-        selector_task_fail(task, &own); /* which carries the status */
+        selector_task_fail(task, &own); /* it carries the status */
         return;
     }
     const struct selector_column_block block = {

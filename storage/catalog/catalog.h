@@ -84,7 +84,7 @@ struct dataset {
     uint64_t feed_floor;
     bool accepts_returns; /* `on_return: accept`, as it was declared last */
     struct accounts accounts;
-    char *tenants; /* whose pipelines have it, with blanks between; NULL: of none that is named */
+    char *tenants; /* tenants of the pipelines that have it, with blanks between; NULL: of none */
 
     char *columns; /* names, each ended by a line feed; NULL: no table, or not known yet */
     bool columns_are_staged; /* samples that are not committed yet have them */
@@ -107,9 +107,9 @@ struct dataset {
     size_t dead_count;
     struct blocked_shard *blocked; /* by the upper bits of the hash; NULL: none */
     size_t blocked_count;
-    struct key_index subjects;  /* whose the samples are */
+    struct key_index subjects;  /* owners of the samples */
     struct key_index keys;      /* what they are */
-    struct dataset *updates;    /* whose samples get labels from this one, */
+    struct dataset *updates;    /* dataset whose samples get labels from this one, */
     struct dataset *updated_by; /* and the other way round; NULL: none */
 
     struct file_cache *file_cache; /* of the catalog: what of `groups` is in memory */

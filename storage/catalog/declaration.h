@@ -109,7 +109,7 @@ struct declaration {
     struct s3_source s3;
     enum on_erase on_erase;
     bool is_readable;    /* source, time, label and names are good, whatever is wrong beside them */
-    bool says_on_return; /* which is no part of what makes two declarations the same */
+    bool says_on_return; /* no part of what makes two declarations the same */
 };
 
 struct declarations {

@@ -20,7 +20,7 @@ struct stored_file {
     uint64_t layout;      /* positions never change meaning under one layout version */
     uint64_t first_id;    /* of its samples, which lie among those of others up to */
     uint64_t last_id;     /* this one; both 0 while it gave none */
-    uint64_t samples;     /* that it gave */
+    uint64_t samples;     /* samples found in it */
     uint64_t indexed;     /* bytes that are indexed */
     uint64_t records;     /* number of the record that follows */
     uint64_t prefix_hash; /* keyed hash of the ends of the indexed bytes */

@@ -23,7 +23,7 @@ struct input {
 struct key_merge {
     struct weir_db *db;
     struct key_index *index;
-    uint64_t run; /* that is written */
+    uint64_t run; /* run being written */
     bool is_own;
     struct input inputs[SORTED_RUN_FAN_IN_MAX];
     size_t input_count;

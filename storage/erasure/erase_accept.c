@@ -20,7 +20,7 @@ struct waiting_accept {
 struct accepts {
     struct eraser *eraser;
     struct waiting_accept *first, *last;
-    size_t count, seen; /* that wait; how many did when the last round ended */
+    size_t count, seen; /* waiting; and waiting when the last round ended */
     uint64_t timer;
 };
 

@@ -103,7 +103,7 @@ struct erase_page {
     struct page_row *rows;
     size_t row_count;
     struct id_list ids;    /* ascending */
-    uint32_t *row_of;      /* … which row each is of */
+    uint32_t *row_of;      /* … row of each */
     struct id_list unread; /* could not be read yet: neither in `prints` nor blocked; ascending */
     struct id_list still_unread; /* … nor this time, */
     struct id_list read;         /* and those that could */
@@ -131,7 +131,7 @@ struct scrub_target {
     size_t half_way_count;
     struct scrub_record *records;
     size_t count, capacity;
-    size_t bytes; /* that are to be written */
+    size_t bytes; /* bytes to be written */
     size_t syncs; /* so far */
 };
 
@@ -153,7 +153,7 @@ struct scrub_round {
 struct pending_progress {
     int pass;         /* of the planning of this page, */
     size_t at;        /* and where it is */
-    uint64_t request; /* whose newest file was planned for; 0: none yet */
+    uint64_t request; /* request whose newest file was planned for; 0: none yet */
     uint32_t dataset;
     uint64_t planned; /* and its number */
     bool is_any;      /* it has any pending write */
@@ -242,7 +242,7 @@ struct erasure_record {
     struct dropping *dropping; /* NULL: not begun, or nothing to drop */
     bool is_dropped;
 
-    bool is_counted;           /* who can still be read */
+    bool is_counted;           /* those who can still be read are counted */
     struct id_list partitions; /* of chunks that it has touched: dataset << 32 | partition */
     bool is_sealed;            /* every holder is purged, and Postgres keeps no dead row versions */
     struct search *search;     /* of this round; NULL: none is under way */

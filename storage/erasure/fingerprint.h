@@ -13,7 +13,7 @@ enum {
     PASSAGE_SHORT = 16,
     PASSAGES_PER_SAMPLE = 16,
     PRINTS_MAX = 32 << 20,    /* of all samples of an erasure, unless one each is more */
-    PRINTS_AT_ONCE = 4 << 20, /* that a matcher looks for, in about 100 MiB */
+    PRINTS_AT_ONCE = 4 << 20, /* in one matcher, of about 100 MiB */
 };
 
 /* Fingerprints to search for. Zeroed is empty. */

@@ -29,7 +29,7 @@ struct pending_writes {
     uint64_t timer;
     size_t settled; /* so far */
 
-    uint64_t erasure; /* whose object is at hand; 0: none is */
+    uint64_t erasure; /* owner of the object at hand; 0: none is */
     uint32_t dataset;
     struct s3_remote remote;
     char *key;

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-enum { PENDING_TRIES = 5 };          /* that an erasure waits for */
+enum { PENDING_TRIES = 5 };          /* waited for by an erasure */
 #define PENDING_NOT_YET_US INT64_MAX /* next_us, before the mirror is overwritten */
 
 #endif

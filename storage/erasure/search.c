@@ -35,12 +35,12 @@ struct paths {
 struct search {
     struct eraser *eraser;
     struct matcher *matcher;
-    struct paths folders;   /* that are still to be gone through */
+    struct paths folders;   /* still to be gone through */
     DIR *directory;         /* being gone through; NULL: none */
     char *below;            /* … its path; "" is the data directory */
     char *path;             /* of the file being read; NULL: none */
     int fd;                 /* … or -1 */
-    struct searched *place; /* … that it is in */
+    struct searched *place; /* … its place */
     uint8_t *piece;
     struct search_result result;
     struct search_finds finds;

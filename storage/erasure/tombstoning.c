@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 enum {
-    BLOCKS_PER_PAGE = 16, /* whose chunks and dead rows one transaction has to do with */
+    BLOCKS_PER_PAGE = 16, /* blocks whose chunks and dead rows one transaction changes */
     HASHES_MAX = 1 << 18, /* beyond, all segments of the sorted runs are looked into */
     PATIENCE_MS = 1000,
 };
@@ -29,7 +29,7 @@ struct resolving {
 
     struct id_list taken; /* of the next page, ascending */
     struct id_list takers;
-    size_t blocks; /* that they are of */
+    size_t blocks; /* blocks of these samples */
 };
 
 void storage_resolving_free(struct resolving *resolving)

@@ -33,7 +33,7 @@ static inline int storage_order_compare(const struct order_row *x, const struct 
 struct order_inputs {
     uint64_t dataset;
     uint64_t position;
-    uint64_t rows;   /* that were added up to the position */
+    uint64_t rows;   /* added up to the position */
     uint64_t erased; /* samples of the dataset that were erased by then: they are not in it */
 };
 

@@ -29,7 +29,7 @@ struct order_sort {
     struct order_writer *longer; /* what the pass writes */
     size_t *longer_ends;
     size_t longer_count, longer_capacity;
-    size_t first_run; /* that the pass has not yet merged */
+    size_t first_run; /* first one not yet merged by this pass */
     struct source *sources;
     size_t *heap; /* sources by their next row, least first */
     size_t source_count, heap_count;

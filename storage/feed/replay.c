@@ -30,7 +30,7 @@ struct replays {
     char *folder;
     struct replay at[REPLAYS_MAX];
     struct order_row *rows; /* WEIR_BLOCK_ROWS: of whichever replay is looked at */
-    size_t rotation;        /* whose piece is next */
+    size_t rotation;        /* index of the one that has the next piece */
 };
 
 /* ---- life ---- */

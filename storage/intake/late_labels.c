@@ -117,7 +117,7 @@ enum weir_status storage_late_labels_fill(struct batch *batch, struct weir_db *d
 struct stager {
     struct weir_db *db;
     struct chunk_cache *cache;
-    struct dataset *dataset; /* whose samples get labels */
+    struct dataset *dataset; /* receiver of the labels */
     struct batch *late;
     struct key_identifier *identifier;
     struct weir_error *err;

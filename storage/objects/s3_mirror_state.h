@@ -19,7 +19,7 @@ struct mirror {
     int64_t every_ms;
     struct s3_remote remote;
     struct s3_call *listing;
-    struct s3_fetch **fetches; /* that go on at the same time */
+    struct s3_fetch **fetches; /* under way at the same time */
     size_t fetch_count;
     uint64_t timer;
 

@@ -199,7 +199,7 @@ static void look_at(const struct weir_look *look, const struct declaration *d,
         weir_yaml_get(weir_yaml_get(look->root, "preprocess"), "on_error");
 
     if (cfg_on_error_read(node, &on_error, &err) != WEIR_OK)
-        weir_ignore(cfg_on_error_read(NULL, &on_error, &err)); /* which others complain of */
+        weir_ignore(cfg_on_error_read(NULL, &on_error, &err)); /* others complain of it */
     storage_preview_read(preview, d);
     preview->is_live = is_live(look->root);
     storage_preview_mistakes(preview, on_error.share);
@@ -236,7 +236,7 @@ void storage_look(const struct weir_look *look)
                                   .complaints = look->complaints};
 
         if (storage_source_check_place(d, path, d->source_node, &err) != WEIR_OK)
-            continue; /* which a check without data says */
+            continue; /* a check without data says so */
         bool is_source = storage_folder_check(d, path, need, is_live(look->root), look->complaints);
         if (!is_source || !reads)
             continue;

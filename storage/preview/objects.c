@@ -103,7 +103,7 @@ enum weir_status storage_preview_objects_manifest(struct preview *preview, struc
     const struct s3_object *object = find(preview, preview->declared.source.manifest);
 
     if (object == NULL && preview->page->next == NULL)
-        return WEIR_OK; /* which its reading will say */
+        return WEIR_OK; /* its reading will say so */
     if (object == NULL || object->size > FETCHED_MANIFEST_MAX)
         return weir_fail(err, WEIR_UNAVAILABLE,
                          "%s: the manifest is not among the first %zu objects, or has more than "

@@ -175,7 +175,7 @@ static bool check_columns(struct preview *preview, const struct listed *listed)
 
     if (format->columns == NULL || open_listed(preview, listed, &fd, &err) != WEIR_OK ||
         storage_head_read(format, fd, size, &head, &err) != WEIR_OK)
-        return true; /* which its reading will say */
+        return true; /* its reading will say so */
     const struct format_input input = {.head = weir_buf_view(&head), .size = size};
 
     return read_columns(preview, listed->path, &input) &&
@@ -475,7 +475,7 @@ void storage_preview_read(struct preview *preview, const struct declaration *dec
     bool is_absent = !preview->declared.is_mirrored && status == WEIR_NOT_FOUND &&
                      access(preview->dataset->root, F_OK) != 0 && errno == ENOENT;
     bool is_out_of_reach = preview->declared.is_mirrored && status != WEIR_INVALID;
-    if (status == WEIR_OK || is_absent) /* which storage_folder_check() has said */
+    if (status == WEIR_OK || is_absent) /* storage_folder_check() has said so */
         return;
     preview->passed_over += is_out_of_reach;
     cfg_note_at(preview->complaints, is_out_of_reach ? WEIR_OK : WEIR_INVALID,

@@ -30,7 +30,7 @@ struct preview {
     struct storage_secret secret; /* zeros: no hash leaves this */
     struct erased_names erased;   /* none */
     struct batch *batch;          /* what was read, and refused */
-    size_t files;                 /* that were looked at */
+    size_t files;                 /* looked at */
     size_t passed_over;           /* of them, whose records cannot be looked at */
     bool is_whole;                /* there is nothing else */
     bool is_live;                 /* more will come */

@@ -10,9 +10,9 @@
 
 enum {
     LENT_BYTES_MAX = 256 << 20,  /* of all loans; more are asked again later */
-    LENT_LOAN_BYTES = 256 << 10, /* that each counts beside its rows … */
-    LENT_ROW_BYTES = 32,         /* … and each of these */
-    LENT_ROWS_MAX = 1 << 20,     /* of one loan, those that are malformed among them */
+    LENT_LOAN_BYTES = 256 << 10, /* counted for each loan beside its rows … */
+    LENT_ROW_BYTES = 32,         /* … and for each of these */
+    LENT_ROWS_MAX = 1 << 20,     /* of one loan, malformed ones among them */
     LENT_REASONS_MAX = 100,      /* reported of one loan */
     LENT_MS = 30000,             /* a loan that is not renewed */
 };

@@ -25,7 +25,7 @@ struct finder {
     struct stored_file *file;     /* of the newest sample */
     uint64_t file_number;
     struct weir_arena *arena;       /* takes copies of files; NULL: `file` is the catalog's */
-    const struct file_group *group; /* that the newest copy was made from */
+    const struct file_group *group; /* group of the newest copy */
 };
 
 /* Turns to the chunk that holds the id; without one `count` is 0. */

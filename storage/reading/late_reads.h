@@ -8,7 +8,7 @@
 
 enum {
     LATE_READS_MAX = 256,
-    LATE_BLOCKS_MAX = 1024, /* that one answer waits for; it ends before what would be more */
+    LATE_BLOCKS_MAX = 1024, /* waited for by one answer, which ends before it would need more */
 };
 
 struct late_reads;

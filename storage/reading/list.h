@@ -10,7 +10,7 @@
 
 enum {
     LIST_ROWS_MAX = 4 << 20, /* of a page */
-    LIST_CHUNKS_MAX = 256,   /* that are looked into for a page */
+    LIST_CHUNKS_MAX = 256,   /* looked into for a page */
     LIST_IDS = 0,            /* the frames */
     LIST_TIMES,
     LIST_LABELS,

@@ -19,7 +19,7 @@ struct held_head {
 
 struct key_identifier {
     struct gather_from from;
-    const struct dataset *dataset; /* whose manifest is held */
+    const struct dataset *dataset; /* owner of the manifest that is held */
     struct manifest *manifest;     /* NULL: there is none */
     struct held_head head;         /* of the file that was read last */
 };

@@ -34,7 +34,7 @@ struct scan {
 
     struct batch *batch;
     struct file_job job;
-    bool has_checked; /* that copies are where they were; once per start */
+    bool has_checked; /* the places of copies were checked; once per start */
     bool has_copied;  /* since the last commit */
     char **leavings;  /* paths whose copies are to be removed once the batch is committed */
     size_t leaving_count;

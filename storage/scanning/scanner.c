@@ -24,7 +24,7 @@ struct scanner {
     struct store *store;
     struct mirrors *mirrors;
     struct scan_tools tools;
-    uint32_t rotation; /* whose scan has the next piece */
+    uint32_t rotation; /* the dataset whose scan has the next piece */
     int64_t first_until_ms;
     uint64_t rescan_timer, again_timer;
     char **troubles; /* by dataset: why its newest scan could not run, or NULL */

@@ -14,7 +14,7 @@ enum {
     PAUSE_MS = 20,      /* between small jobs, and pieces of planning that find nothing to read */
     DAMAGED_TICKS = 4,  /* damaged blocks are looked at again */
     MISSED_TICKS = 120, /* …, what could not be read */
-    CHUNKS_MAX = 65536, /* that wait to be looked into */
+    CHUNKS_MAX = 65536, /* waiting to be looked into */
 };
 
 uint64_t storage_sums_edition(const struct sums *sums)

@@ -14,7 +14,7 @@
 struct open_block {
     const void *owner;
     struct block_at at;
-    uint32_t length; /* that its sum was of; 0: it had none */
+    uint32_t length; /* bytes under its sum; 0: it had none */
 };
 
 struct sums {

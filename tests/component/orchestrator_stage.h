@@ -69,12 +69,12 @@ struct stage {
     int exit_code;          /* … and with this code */
     const char *model_name; /* as trainers call the file of their model */
     void (*plant)(const struct stage *stage, const char *path); /* what lies there; NULL: a model */
-    double loss;                                                /* that trainers report */
+    double loss;                                                /* reported by trainers */
     size_t fires_first; /* triggers that have fired when the first training ends */
     unsigned trainers_started;
     unsigned strangers_refused;          /* one asked for the run of each, before it did */
     struct orchestrator_sharing sharing; /* of the next orchestrator */
-    uint64_t gpus;                       /* that the newest trainer was given */
+    uint64_t gpus;                       /* given to the newest trainer */
     size_t page;                         /* samples of a replay in one answer; 0: 7 */
     int64_t now_us;                      /* of the orchestrator's clock */
     uint64_t measured;                   /* samples that runs have gone over which do not train */

@@ -295,7 +295,7 @@ static void shares_follow_what_each_training_reported(void **state)
         {"", "", NULL, 15},
         {"m-1", "m-1", "selector.sealed", 24},
         {"m-1", "m-1", "selector.answer", 24},        /* trained on nothing: the same model again */
-        {"m-1-again", "m-1", "selector.sealing", 24}, /* which has reported nothing */
+        {"m-1-again", "m-1", "selector.sealing", 24}, /* it has reported nothing */
         {"m-2", "m-2", NULL, 27},
     };
     struct fixture *fixture = *state;

@@ -26,7 +26,7 @@ enum {
     CROWD = 600,
     MANY = 2000, /* lines of one person, */
     LINE_BYTES = 200,
-    READ_TIMES_MAX = 3, /* that look-up and tombstones may read them */
+    READ_TIMES_MAX = 3, /* reads of them by look-up and tombstones, at most */
 };                      /* every third line but the first is mine */
 
 static int begin(void **state)

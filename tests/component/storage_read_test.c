@@ -37,9 +37,9 @@ struct fixture {
     struct storage *storage;
     struct weir_segment *lent; /* NULL: answers come in frames */
     bool is_apart;             /* they are read on a thread, … */
-    bool is_read;              /* … which is done … */
+    bool is_read;              /* … done … */
     struct msg_read asked;     /* … with this … */
-    struct reading reading;    /* … whose answer it is */
+    struct reading reading;    /* … for this reading */
     struct msg_read_is answer; /* of the newest ask() */
     struct weir_frames frames;
 };

@@ -19,7 +19,7 @@
 
 enum {
     LINES = 4000,
-    FILES = 3, /* that come in each round */
+    FILES = 3, /* new in each round */
     KILLS_A_ROUND = 5,
     ROUNDS_MAX = 60,
     USERS = 200, /* one is erased after each round, and stays out */

@@ -14,7 +14,7 @@ struct stage {
     struct weir_loop *loop;
     struct orchestrator_supervisor *supervisor;
     struct ends ends;
-    char platform[32]; /* that names of groups begin with */
+    char platform[32]; /* beginning of the names of groups */
     bool has_left;
 };
 

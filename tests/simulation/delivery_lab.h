@@ -30,7 +30,7 @@ enum { LAB_STORAGE, LAB_DISPATCHER, LAB_CHAOS, LAB_POOL, LAB_FIRST_TRAINER };
 struct lab_plan {
     struct preprocess_geometry geometry;
     struct world_weather weather;
-    size_t jobs;                    /* whose batches are the same … */
+    size_t jobs;                    /* jobs with the same batches … */
     int64_t begin_ms[LAB_JOBS_MAX]; /* … and whose trainers come at these times */
     uint64_t shared_bytes;          /* of a worker's window */
     size_t workers;
@@ -46,7 +46,7 @@ struct lab_plan {
     uint32_t disasters;          /* how many in all */
     uint32_t erasures;
     int64_t resize_ms; /* mean time until another worker is to end; 0: none is */
-    int64_t sample_ms; /* that making a sample takes, during which a worker does nothing else … */
+    int64_t sample_ms; /* time that a sample takes, during which a worker does nothing else … */
     int64_t slow_ms;   /* … and one in LAB_SLOW_EVERY */
 };
 

@@ -31,8 +31,8 @@ struct crowd_report {
     uint64_t lapses;               /* leases that were over before they were renewed */
     uint64_t refused;              /* answers that are refusals … */
     char words[256];               /* … and the newest of them */
-    uint64_t epoch;                /* that all who hold have named, and storage has answered */
-    int64_t held_ms, beaten_ms;    /* when the last of them all was answered last; 0: one never */
+    uint64_t epoch; /* the newest one that all holders have named, and storage has answered */
+    int64_t held_ms, beaten_ms; /* when the last of them all was answered last; 0: one never */
 };
 
 /* LIMIT when the process may not have the descriptors. */

@@ -23,7 +23,7 @@ struct rival {
     struct weir_arena *arena;
     uint64_t run, own, session;
     const char *token;
-    int batches; /* that came */
+    int batches; /* received */
 };
 
 static struct weir_rpc_peer *reach(struct rival *rival, const char *name)

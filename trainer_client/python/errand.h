@@ -18,8 +18,8 @@ struct errand {
     enum weir_client_status (*call)(struct errand *errand);
     struct weir_client_options options;
     char *socket_dir, *state;
-    struct counted_client *client; /* that is opened, or finished */
-    struct counted_task *finished; /* that the next one is asked for after */
+    struct counted_client *client; /* being opened, or finished */
+    struct counted_task *finished; /* predecessor of the next one */
     struct weir_client_task *task; /* NULL: not answered, or taken by the caller */
     char *model;
     double loss;

@@ -25,7 +25,7 @@ struct fixture {
     struct test_clock clock;
     int pipe[2];
     int signal;          /* readable from the start */
-    char seen[SEEN_MAX]; /* who was called, in order */
+    char seen[SEEN_MAX]; /* calls, in order */
     size_t seen_count;
     uint64_t timer;
     int64_t round_ms;

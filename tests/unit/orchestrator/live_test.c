@@ -133,7 +133,7 @@ static void a_scope_has_the_parts_of_its_pipelines_and_its_own(void **state)
     read_from(&parts, red, 0, &read);
     assert_string_equal(weir_buf_text(&read), "red 2 ");
     uint64_t seen = parts.number;
-    red->pipelines[0] = 1; /* which the other scope has shown before */
+    red->pipelines[0] = 1; /* the other scope has shown it before */
     read_from(&parts, red, seen, &read);
     assert_string_equal(weir_buf_text(&read), "");
     assert_true(orchestrator_live_parts_renew(&parts, 1));

@@ -85,7 +85,7 @@ static void every_working_state_can_fail_and_come_back(void **state)
     for (int i = 0; i < PIPELINE_STATES; i++) {
         enum pipeline_state from = (enum pipeline_state)i, to = from;
         bool works = !orchestrator_pipeline_at_rest(from) &&
-                     from != PIPELINE_REMOVING; /* that goes on for ever */
+                     from != PIPELINE_REMOVING; /* it goes on for ever */
         assert_int_equal(orchestrator_pipeline_next_state(from, PIPELINE_ON_FAILED, &to), works);
         if (works)
             assert_int_equal(to, PIPELINE_FAILED);

@@ -330,7 +330,7 @@ static void groups_are_ranked_apart_and_averaged(void **state)
     check_groups("ndcg", NOTHING, APART, NAN);
     check_groups("recall_at_k", NOTHING, APART, NAN);
     check_groups("{name: ndcg, k: 1}", BELOW, APART,
-                 2. / 3); /* that of a label below 0 is left out */
+                 2. / 3); /* a group with a label below 0 is left out */
 }
 
 /* Ten users of 100 samples each: drawing samples would say that there are 1000 draws of luck, where there are ten. */

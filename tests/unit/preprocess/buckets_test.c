@@ -135,7 +135,7 @@ static void a_class_ends_with_its_border(void **state)
     assert_true(preprocess_chain_has_classes(test.chain));
     for (size_t i = 0; i < ROWS; i++) {
         ids[2 * i] = id_of(i);
-        ids[2 * i + 1] = id_of(i) + 1; /* which nobody has seen */
+        ids[2 * i + 1] = id_of(i) + 1; /* seen by nobody */
     }
     preprocess_chain_classify(test.chain, ids, 2 * ROWS, classes);
     for (size_t i = 0; i < ROWS; i++) {

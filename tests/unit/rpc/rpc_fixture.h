@@ -35,7 +35,7 @@ struct fixture {
     bool silent;              /* it does not even refuse */
     bool closing;             /* it closes itself, then answers */
     void *raw;                /* a socket that a test speaks by; NULL: none does */
-    int64_t takes_ms;         /* that the clock goes on while it makes an answer */
+    int64_t takes_ms;         /* spent by the clock while it makes an answer */
     struct weir_frames received;
     uint64_t granted; /* of the newest one-way credit at the server */
     /* Messages that the peer heard. */

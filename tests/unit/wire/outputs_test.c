@@ -85,7 +85,7 @@ static void groups_and_labels_that_are_vectors_come_along(void **state)
     assert_memory_equal(outputs.values, VALUES, sizeof(VALUES));
     assert_memory_equal(outputs.label_values, LABEL_VALUES, sizeof(LABEL_VALUES));
     weir_outputs_close(&outputs);
-    full.label_kind = WEIR_LABEL_INT; /* which has no numbers beside it */
+    full.label_kind = WEIR_LABEL_INT; /* it has no numbers beside it */
     assert_int_equal(weir_outputs_write(temp_path(&dir, "o"), &full, &err), WEIR_OK);
     assert_int_equal(weir_outputs_open(temp_path(&dir, "o"), &outputs, &err), WEIR_CORRUPT);
 }

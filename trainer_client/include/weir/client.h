@@ -119,7 +119,7 @@ struct weir_client_options {
     uint64_t prefetch_bytes;  /**< batches under way or waiting; 0: as measured */
     uint32_t open_timeout_ms; /**< how long weir_client_open() tries; 0: 60 s */
     uint64_t session;         /**< a number that names this opening; 0: drawn at random */
-    uint32_t rank;            /**< which consumer of the run this is, from 0 */
+    uint32_t rank;            /**< number of this consumer of the run, from 0 */
     uint32_t ranks; /**< how many there are; 0: the variables WEIR_RANK and WEIR_RANKS, else 1 */
     /** what `run` and `session` are taken from, until weir_client_close(); NULL: the loop hands
      * nothing over, and ends with a commit that is final */
