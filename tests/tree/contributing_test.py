@@ -116,7 +116,7 @@ class Contributing(unittest.TestCase):
     def add_plugin(cls, pattern, named):
         """Copies the first plug-in that the registry names, under the name `added`."""
         registry = (cls.tree / named[0]).read_text()
-        model = next(name for name in re.findall(r"\bX\((\w+)\)", registry)
+        model = next(name for name in re.findall(r"\bX\((\w+)[,)]", registry)
                      if (cls.tree / pattern.replace("NAME", name)).exists())
         symbol = pathlib.PurePath(pattern).stem
         old, new = pattern.replace("NAME", model), pattern.replace("NAME", "added")
@@ -131,7 +131,8 @@ class Contributing(unittest.TestCase):
             elif path.startswith("tests/"):
                 cls.edit(path, lambda text: doubled(text, model))
             else:
-                cls.edit(path, lambda text: text.replace(f"X({model})", f"X({model}) X(added)", 1))
+                row = re.compile(rf"\bX\({model}(?=[,)])[^)]*\)")
+                cls.edit(path, lambda text: row.sub(lambda found: f"{found[0]} {found[0].replace(model, 'added', 1)}", text, count=1))
 
     @classmethod
     def add_to_lists(cls):
@@ -196,8 +197,10 @@ void orchestrator_topic_added(struct topic_call *call)
         commands = {}
         for entry in json.loads((cls.build / "compile_commands.json").read_text()):
             commands.setdefault(entry["file"].removeprefix(f"{cls.tree}/"), entry)
-        sources = {path for path in cls.changed if path.endswith(".c")} | {"core/base/status.c", "core/wire/wire.c", "selector/policies/registry.c",
-                                                                                 "storage/sql/queries.c", "orchestrator/topics/topics.c"}
+        sources = {path for path in cls.changed if path.endswith(".c")} | {"core/base/status.c", "core/wire/wire.c", "core/wire/export_formats.c",
+                                                                                 "selector/policies/registry.c", "storage/sql/queries.c",
+                                                                                 "orchestrator/topics/topics.c", "trainer_client/exports/registry.c",
+                                                                                 "tests/contract/exports_test.c"}
         cls.objects = {}
         for path in sorted(sources):
             assert path in commands, f"{path}: no CMakeLists.txt names it"
@@ -222,7 +225,7 @@ void orchestrator_topic_added(struct topic_call *call)
         at = words.index("-o")
         library = next((name for name in map(lambda word: pathlib.PurePath(word).name, words) if name.endswith("_lib.a")), "liborchestrator_platform.a")
         folder = {"libtrainer_lib.a": "trainer_client", "libweir_lib.a": "cli", "liborchestrator_platform.a": "orchestrator/launchers"}.get(library, library[3:-6])
-        added = [str(made) for path, made in self.objects.items() if path.startswith(folder + "/")]
+        added = [str(made) for path, made in self.objects.items() if path.startswith((folder + "/", "core/"))]
         own = [str(made) for path, made in self.objects.items() if path.startswith("tests/") and f"/{pathlib.PurePath(path).name}.o" in command]
         inputs = [word for word in words[1:at] if not any(word.endswith("/" + pathlib.PurePath(one).name) for one in own)]
         if main is not None:
@@ -235,11 +238,13 @@ void orchestrator_topic_added(struct topic_call *call)
             self.link(f"bin/{program}")
         page = run([self.build / "bin/orchestrator", "--describe-config"])
         headings = re.findall(r"^#+ (\S+): added$", page, re.MULTILINE)
-        self.assertEqual(len(headings), len(self.plugins), headings)  # launchers have no options; an optimizer is a row that has
+        # launchers and formats of exports have no options; an optimizer is a row that has
+        self.assertEqual(len(headings), len(self.plugins) - 1, headings)
         self.assertIn("training.optimizer", headings)
         rows = [row for row in page.splitlines() if re.match(r"\| `(loss|added)` .*added", row) or row.endswith("| by a test |")]
         self.assertEqual(len(rows), 2, rows)
         self.assertRegex(run([self.build / "bin/weir", "--help"]), r"(?m)^  added +by a test$")
+        self.assertIn(" added: ", run([self.build / "bin/weir", "materialize", "--help"]))
         self.assertEqual(run([self.link("bin/orchestrator", self.build / "launcher.o")]), "added\n")
         self.assertIn("| `storage.added` | nothing |  |  |", self.page_of_holders())
 
