@@ -103,13 +103,14 @@ static void complete(struct connection *connection)
     connection->charge_whole = connection->charge;
 }
 
-/* True for a frame by which somebody who is not let in yet would have memory taken. */
-static bool is_too_long(struct connection *connection)
+/* Counts a frame of a handshake. Returns false for one by which somebody who is not let in yet would have memory
+ * taken. */
+static bool count_handshake(struct connection *connection)
 {
     if (!connection->is_sealed || connection->frames == HANDSHAKE_FRAMES)
-        return false;
+        return true;
     connection->frames++;
-    return connection->left > WEIR_INFLOW_HANDSHAKE_MAX;
+    return connection->left <= WEIR_INFLOW_HANDSHAKE_MAX;
 }
 
 /* The byte belongs to the head of a frame. Charges the frame once it is known. False: it may not come. */
@@ -125,7 +126,7 @@ static bool begin_frame(struct connection *connection, uint8_t byte)
     connection->head_size = 0;
     connection->charge += WEIR_INFLOW_FRAME_BYTES;
     inflow.charge += WEIR_INFLOW_FRAME_BYTES;
-    return !is_too_long(connection);
+    return count_handshake(connection);
 }
 
 static bool is_whole(const struct connection *connection)

@@ -71,9 +71,9 @@ static void record(void *owner)
     (void)orchestrator_erasures_record_accepted(owner);
 }
 
-/* Tables are rewritten when receipts are due, which takes a moment: requests that storage has accepted are not refused
- * for that. */
-static bool is_put_off(struct erasures *erasures, enum weir_status status)
+/* Puts off requests that storage has accepted while tables are rewritten for receipts, which takes a moment. Returns
+ * false when `status` has another cause, or they were put off for long. */
+static bool put_off(struct erasures *erasures, enum weir_status status)
 {
     int64_t now_ms = weir_loop_now_ms(erasures->context->loop);
     if (status != WEIR_UNAVAILABLE)
@@ -97,7 +97,7 @@ bool orchestrator_erasures_record_accepted(struct erasures *erasures)
     json_decref(rows);
     weir_loop_cancel(erasures->context->loop, erasures->accepted.timer);
     erasures->accepted.timer = 0;
-    if (is_put_off(erasures, status)) {
+    if (put_off(erasures, status)) {
         erasures->accepted.timer =
             weir_loop_timer(erasures->context->loop, PUT_OFF_MS, 0, record, erasures);
         return false;

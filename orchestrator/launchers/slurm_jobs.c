@@ -270,8 +270,9 @@ static void find_to_end(struct slurm_jobs *jobs, int64_t now_ms, struct slurm_or
     gather(jobs, SLURM_SIGNAL, now_ms, order);
 }
 
-/* Members that were to end before the group was submitted never begin. */
-static bool is_wanted(struct slurm_group *group, int64_t now_ms)
+/* Ends the members that were to end before the group was submitted: they never begin. Returns false when no other is
+ * left. */
+static bool end_unwanted(struct slurm_group *group, int64_t now_ms)
 {
     size_t wanted = 0;
     for (size_t i = 0; i < group->count; i++) {
@@ -287,7 +288,7 @@ static struct slurm_group *to_submit(struct slurm_jobs *jobs, int64_t now_ms)
 {
     for (size_t i = 0; i < jobs->count; i++) {
         struct slurm_group *group = jobs->groups[i];
-        if (group->stage == SLURM_NEW && now_ms >= group->submit_ms && is_wanted(group, now_ms))
+        if (group->stage == SLURM_NEW && now_ms >= group->submit_ms && end_unwanted(group, now_ms))
             return group;
     }
     return NULL;

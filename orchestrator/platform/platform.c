@@ -96,8 +96,9 @@ static void fail(struct orchestrator_platform *platform, const struct weir_error
 
 /* ---- patience ---- */
 
-/* True while initdb goes on: on a busy machine it may take minutes. */
-static bool is_cluster_growing(struct orchestrator_platform *platform)
+/* Looks at the cluster that initdb makes, which may take minutes on a busy machine. Returns true when it has written
+ * something since the look before. */
+static bool look_at_cluster(struct orchestrator_platform *platform)
 {
     bool is_making = platform->postgres != NULL && platform->reached < CLUSTER_MADE;
     int64_t before_ns = platform->cluster_written_ns;
@@ -110,7 +111,7 @@ static void on_patience_over(void *owner)
 {
     struct orchestrator_platform *platform = owner;
     struct weir_error err;
-    if (is_cluster_growing(platform)) {
+    if (look_at_cluster(platform)) {
         platform->patience_timer =
             weir_loop_timer(platform->loop, platform->patience_ms, 0, on_patience_over, platform);
         return;

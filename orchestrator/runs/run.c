@@ -275,23 +275,28 @@ static void explain_exit(const struct run_exit *ended, bool is_program, struct w
     weir_ignore(weir_fail(ret_why, WEIR_INTERNAL, "%s", weir_buf_text(&how)));
 }
 
-/* Why its trainer has ended. One that was ended because it hung has failed by itself. */
-static bool has_failed(struct run *run, struct weir_error *ret_why)
+/* Says why its trainer has ended. */
+static void explain_end(const struct run *run, struct weir_error *ret_why)
 {
-    const struct run_exit *ended = &run->group.cause.ended;
     int64_t silent_ms = run->group.cause.silent_ms;
-    bool is_own = silent_ms > 0 || !is_blameless(ended);
-    run->exits += is_own;
-    run->deaths += !is_own;
     if (silent_ms > 0)
         weir_ignore(weir_fail(ret_why, WEIR_TIMEOUT,
                               "it said nothing for %" PRId64 " s (training.patience)",
                               silent_ms / 1000));
     else
-        explain_exit(ended, run->outline.config->program[0] != '\0', ret_why);
+        explain_exit(&run->group.cause.ended, run->outline.config->program[0] != '\0', ret_why);
     if (run->group.ranks > 1)
         weir_ignore(weir_error_wrap(ret_why, ret_why->status, "rank %u of %u",
                                     run->group.cause.rank, run->group.ranks));
+}
+
+/* Counts the end of its trainer, and returns true when there were too many. One that was ended because it hung has
+ * failed by itself. */
+static bool count_end(struct run *run)
+{
+    bool is_own = run->group.cause.silent_ms > 0 || !is_blameless(&run->group.cause.ended);
+    run->exits += is_own;
+    run->deaths += !is_own;
     return run->exits > run->outline.config->retries || run->deaths > RUN_DEATHS_MAX;
 }
 
@@ -341,7 +346,8 @@ static void judge(struct run *run)
         orchestrator_run_schedule(run, 0, orchestrator_run_begin);
         return;
     }
-    run->is_over = has_failed(run, &run->failure);
+    explain_end(run, &run->failure);
+    run->is_over = count_end(run);
     if (ended->code == 2 && !ended->by_signal) {
         orchestrator_run_trouble(
             run, weir_fail(&err, WEIR_INVALID, "trainer: %s", run->failure.text), &err);

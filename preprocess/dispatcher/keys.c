@@ -41,10 +41,9 @@ bool preprocess_dispatcher_may_make(const struct weir_sender *sender, const char
     return sender->tenant[0] == '\0' || strcmp(sender->tenant, tenant) == 0;
 }
 
-/* A session that has its place, and is not known yet, was opened before a restart: the key that comes with it first is
- * its own. */
-static bool is_its_key(struct dispatcher_entry *entry, uint32_t rank, uint64_t session,
-                       uint64_t key)
+/* Returns true when the key is the session's. A session that has its place, and is not known yet, was opened before a
+ * restart: it takes the key that comes with it first. */
+static bool match_key(struct dispatcher_entry *entry, uint32_t rank, uint64_t session, uint64_t key)
 {
     if (rank >= entry->job.about.geometry.ranks || session == 0 ||
         entry->job.record.seats[rank].session != session)
@@ -63,7 +62,7 @@ enum weir_status preprocess_dispatcher_check_consumer(struct dispatcher_entry *e
 {
     if (!preprocess_dispatcher_may_make(weir_rpc_sender(request), entry->tenant))
         return weir_fail(err, WEIR_DENIED, "job %lu is of another tenant", entry->number);
-    if (!is_its_key(entry, rank, session, weir_rpc_quota_key(request)))
+    if (!match_key(entry, rank, session, weir_rpc_quota_key(request)))
         return weir_fail(err, WEIR_DENIED,
                          "job %lu: the consumer of rank %u has opened its session under another "
                          "key",

@@ -44,12 +44,11 @@ void preprocess_dispatcher_note_taking(struct dispatcher_entry *entry,
 
 /* ---- jobs ---- */
 
-/* Somebody consumes it, or will soon. */
-static bool is_used(struct dispatcher_entry *entry, int64_t now_ms)
+/* True when somebody consumes it, or will soon. */
+static bool is_used(const struct dispatcher_entry *entry, int64_t now_ms)
 {
-    struct scaling_job *scaling = &entry->scaling;
+    const struct scaling_job *scaling = &entry->scaling;
     const struct dispatcher_job *job = &entry->job;
-    scaling->seen_ms = scaling->seen_ms != 0 ? scaling->seen_ms : now_ms;
     if (entry->failure[0] != '\0' || entry->closing || job->record.final)
         return false;
     bool is_heard = job->fitting;
@@ -177,6 +176,7 @@ static void note_use(struct dispatcher *dispatcher, struct dispatcher_entry *ent
 {
     struct scaling_job *job = &entry->scaling;
     bool was_used = job->is_used;
+    job->seen_ms = job->seen_ms != 0 ? job->seen_ms : now_ms;
     job->is_used = is_used(entry, now_ms);
     if (was_used && !job->is_used)
         preprocess_dispatcher_end_use(dispatcher, entry);

@@ -146,8 +146,9 @@ static void on_again(void *owner)
     start_next(queue);
 }
 
-/* True when the read needs a statement while another one is waited for: once that is over, it is started. */
-static bool has_to_wait(struct read_queue *queue, enum weir_status status)
+/* Has reads started again once the statement that is waited for is over. Returns false when `status`, that of a read,
+ * has another cause. */
+static bool start_later(struct read_queue *queue, enum weir_status status)
 {
     struct store *store = queue->serving->store;
 
@@ -168,7 +169,7 @@ static void start_next(struct read_queue *queue)
 
         if (status == WEIR_OK)
             continue;
-        if (has_to_wait(queue, status))
+        if (start_later(queue, status))
             return;
         weir_rpc_refuse(next->server, &next->route, &err);
         end(next);

@@ -336,10 +336,10 @@ static bool has_the_same_ends(const struct dataset *dataset, const struct scan_t
                                                     (uint64_t)listed->stat.st_size);
 }
 
-/* Touched, unpacked again, or moved by a tool that sets no times: still the same samples. Of a file of many
- * samples the ends are compared, and only while its time is the same. */
-static bool is_only_touched(struct dataset *dataset, const struct scan_tools *tools,
-                            const struct listed *listed, struct stored_file *file)
+/* Keeps a file that was only touched, unpacked again, or moved by a tool that sets no times. Returns false for another
+ * one. Of a file of many samples the ends are compared, and only while its time is the same. */
+static bool keep_touched(struct dataset *dataset, const struct scan_tools *tools,
+                         const struct listed *listed, struct stored_file *file)
 {
     const struct declaration *d = dataset->declaration;
     int64_t mtime_ns = weir_mtime_ns(&listed->stat);
@@ -525,7 +525,7 @@ static enum weir_status merge_both(struct dataset *dataset, const struct scan_to
         storage_scan_again(dataset, listed->path);
         return WEIR_OK;
     }
-    if (!has_changed_row && is_only_touched(dataset, tools, listed, file))
+    if (!has_changed_row && keep_touched(dataset, tools, listed, file))
         return WEIR_OK;
     dataset->scan->is_appended = age == APPENDED;
     if (has_grown(dataset, tools, listed, file)) {
