@@ -277,7 +277,7 @@ static void set_workers(struct weir_client *client, struct weir_strs endpoints)
     client->lending.workers = endpoints.count;
 }
 
-/* Sizes the window anew, by what has been measured. */
+/* Sizes the window again, by what has been measured. */
 static void size_window(struct weir_client *client, int64_t now_ns)
 {
     const struct buffering_extent extent = {

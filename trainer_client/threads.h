@@ -10,7 +10,7 @@
 
 struct trainer_threads;
 
-/* `count` of them, the caller included: from 1. LIMIT when there are no more threads to be had. */
+/* Starts count - 1 threads beside the caller's; `count` is at least 1. LIMIT when the system has no more. */
 enum weir_status trainer_threads_new(uint32_t count, struct trainer_threads **ret_threads,
                                      struct weir_error *err) WEIR_MUST_USE;
 void trainer_threads_free(struct trainer_threads *threads); /* NULL is fine */

@@ -176,7 +176,7 @@ static enum weir_status begin(struct trainer *trainer, struct weir_client_task *
     if (trainer->mode == NULL)
         return weir_fail(err, WEIR_UNSUPPORTED, "mode '%s' is unknown to this program",
                          trainer->order.task->mode);
-    if (trainer->mode->asks && trainer->order.training.model == NULL)
+    if (trainer->mode->needs_model && trainer->order.training.model == NULL)
         return weir_fail(err, WEIR_UNSUPPORTED, "mode %s is a matter of program '%s'",
                          trainer->order.task->mode, trainer->order.training.keys.program);
     status = trainer_restore(trainer, err);

@@ -31,9 +31,9 @@ struct trainer {
     struct weir_loop *loop;
     const char *socket_dir;
     uint64_t run, session;
-    int64_t task_end_ms; /* when the orchestrator has been away for too long */
+    int64_t task_end_ms; /* deadline of the request for a task */
     uint32_t task_slice_ms;
-    /* the task before, while the next one is asked for; NULL: one is at work */
+    /* the task before, while the next one is requested; NULL: one is at work */
     struct weir_client_task *finished;
 
     struct run_order order; /* from here on: once the task is there */
@@ -41,30 +41,30 @@ struct trainer {
     struct weir_client *client;
     struct learner learner;
     double *class_weights; /* the learner's */
-    /* what the learner was restored from: its options are read from it */
+    /* the file that the learner was restored from, and its options */
     struct weir_model_file origin;
     struct weir_yaml *origin_options;
     _Alignas(16) uint8_t origin_model_options[MODEL_OPTIONS_MAX];
     struct exporting exporting; /* of mode export */
     struct weir_model_progress progress;
     double recent_loss; /* moving mean, for people */
-    uint32_t width;     /* numbers that the mode says of each sample; 0: none, or not known yet */
-    float *values;      /* of the batch at hand */
+    uint32_t width;     /* outputs per sample; 0: none, or not known yet */
+    float *values;      /* outputs of the batch at hand */
     size_t values_max;
     bool is_checked; /* the learner has met a batch of this job */
     int64_t checkpoint_ms;
-    bool is_stored; /* the model is there to be handed over */
-    bool is_over;   /* nothing is left to do, or it has failed: nothing of it is to be saved */
+    bool is_stored; /* the model is written, to be handed over */
+    bool is_over;   /* nothing is left to do, or it has failed: no checkpoint is written */
     enum weir_status failure; /* OK: it has not failed */
 };
 
 /* A mode of a run, by what it does with a batch. */
 struct run_mode {
     const char *name;
-    bool learns; /* makes a model */
-    bool asks;   /* a model */
+    bool learns;      /* makes a model */
+    bool needs_model; /* trains one, or uses one */
     enum weir_output kind;
-    /* Floats per sample that the mode says; 0: none. */
+    /* Returns the outputs per sample, in floats; 0: none. */
     uint32_t (*width)(const struct trainer *trainer);
     enum weir_status (*take)(struct trainer *trainer, const struct weir_batch *batch,
                              struct weir_error *err);

@@ -179,7 +179,7 @@ static enum weir_status configure_learner(struct trainer *trainer, struct weir_e
 
 enum weir_status trainer_restore(struct trainer *trainer, struct weir_error *err)
 {
-    if (!trainer->mode->asks)
+    if (!trainer->mode->needs_model)
         return WEIR_OK;
     enum weir_status status = configure_learner(trainer, err);
     if (status != WEIR_OK)
@@ -220,7 +220,7 @@ enum weir_status trainer_check_batch(struct trainer *trainer, const struct weir_
 {
     struct learner *learner = &trainer->learner;
     trainer->is_checked = true;
-    if (!trainer->mode->asks)
+    if (!trainer->mode->needs_model)
         return WEIR_OK;
     weir_client_label_scale(trainer->client, &learner->scale.mean, &learner->scale.deviation);
     if (!learner_has_begun(learner))

@@ -39,7 +39,7 @@ static uint32_t width_embedding(const struct trainer *trainer)
     return trainer->learner.plan.embedding;
 }
 
-/* Says `values` of the batch's samples. */
+/* Hands over `values`, the outputs of the batch's samples. */
 static enum weir_status say(struct trainer *trainer, const struct weir_batch *batch,
                             const float *values, struct weir_error *err)
 {

@@ -5,7 +5,7 @@
  * Its descriptor goes over a local socket, the *way*, for /proc is closed to processes in jails. The maker listens;
  * each reader connects, says who it is, and is sent descriptors with their keys before whatever names the key to it.
  *
- * The maker uses memory again that no reader has any more. Nobody's word is needed for that: each reader is sent an
+ * The maker uses memory again once no reader has it. Nobody's word is needed for that: each reader is sent an
  * open file description of its own, under a shared lock (flock(2)), which lasts as long as the message, the descriptor
  * or a mapping of it does, and which the kernel ends with the process. A reader can give up its own lock, or look at
  * what is left behind a batch that is shorter than the one before: it sees bytes of its own subject, for memory is used

@@ -45,7 +45,7 @@ static enum weir_status write_at(struct weir_sample_set_writer *writer, uint64_t
     return WEIR_OK;
 }
 
-/* Bytes that one sum covers. The kernel begins to write it out at once, so that little is left for the fsync. */
+/* Writes bytes that one sum covers. The kernel begins to write them out now, so that little is left for the fsync. */
 static enum weir_status write_block(struct weir_sample_set_writer *writer, const void *bytes,
                                     size_t size, struct weir_error *err)
 {
@@ -121,7 +121,7 @@ static enum weir_status write_held(struct weir_sample_set_writer *writer, struct
     return held > 0 ? write_block(writer, writer->ids, held * sizeof(*writer->ids), err) : WEIR_OK;
 }
 
-/* Of at least one id. */
+/* Requires that ids ascend; `count` > 0. */
 static void check_order(struct weir_sample_set_writer *writer, const uint64_t *ids, size_t count)
 {
     bool ascends = writer->added == 0 || ids[0] > writer->last;

@@ -29,7 +29,7 @@ struct comparison {
     struct comparison_grid *grid;
     bool is_open;                 /* cells that wait are begun */
     struct comparing_cell *cells; /* as many as the grid has, in its order */
-    size_t left_out;              /* cells that are done and that the grid does not have any more */
+    size_t left_out;              /* cells that are done and no longer in the grid */
 };
 
 struct comparisons {

@@ -95,7 +95,7 @@ enum weir_status orchestrator_erasure_seen_by(struct context *context, int64_t n
     return status;
 }
 
-/* Nobody has seen them any more, and no row is kept of them. */
+/* Checks that no model has seen the samples, and that no row is kept of them. */
 static enum weir_status check_lineage(struct erasure_batch *batch, struct weir_error *err)
 {
     struct id_blocks ids = {0};

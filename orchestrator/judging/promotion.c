@@ -27,7 +27,7 @@ struct decision {
     const char *reason;
 };
 
-/* The row: its number, and the model that was the active one until now. NULL: nobody asks. */
+/* Stores a decision. `ret_row`, unless it is NULL: its number, and the model that was active until now. */
 static enum weir_status keep(struct context *context, const struct decision *decision,
                              struct weir_rows **ret_row, struct weir_error *err)
 {
@@ -125,7 +125,7 @@ static enum weir_status compare(const struct judge *judge, const char *candidate
                   err);
 }
 
-/* The active model is measured where the candidate was. False: that was asked for before, in vain. */
+/* Requests that the active model is measured where the candidate was. Returns false when that was in vain before. */
 static bool request_tasks(const struct judge *judge, const char *candidate, const char *active,
                           const struct weir_rows *row, struct evaluation_tasks *tasks)
 {

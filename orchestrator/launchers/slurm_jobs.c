@@ -29,7 +29,7 @@ static struct slurm_task *find_task(const struct slurm_jobs *jobs, const char *n
     return NULL;
 }
 
-/* Its place stays: indices of an array do not move. */
+/* Empties the place of a task, which stays: indices of an array do not move. */
 static void forget(struct slurm_task *task)
 {
     free(task->name);
@@ -122,7 +122,7 @@ void orchestrator_slurm_jobs_add(struct slurm_jobs *jobs, const struct launcher_
     learn_prefix(jobs, wanted->name);
 }
 
-/* One that would have waited for ever keeps the reason of that: it was cancelled here. */
+/* Ends a task. One that would have waited for ever, and was cancelled here, keeps its reason. */
 static void end_task(struct slurm_task *task, enum launcher_state state, const char *reason,
                      int64_t now_ms)
 {
@@ -181,7 +181,7 @@ static void add_target(struct slurm_order *order, const char *name, uint64_t job
                    index == SLURM_NO_INDEX ? "%" PRIu64 : "%" PRIu64 "_%" PRId64, job, index);
 }
 
-/* scancel that is to look at names takes the whole of what waits of an array for any task of it. */
+/* Returns the name for scancel; "" for a task of an array that waits: given one, scancel ends all that wait. */
 static const char *name_to_ask_for(const char *name, int64_t index, enum launcher_state state)
 {
     return index == SLURM_NO_INDEX || state == LAUNCHER_RUNNING ? name : "";
@@ -204,7 +204,7 @@ static enum slurm_order_kind due(const struct slurm_group *group, const struct s
     return task->is_signalled ? SLURM_WAIT : SLURM_SIGNAL;
 }
 
-/* Gathers the tasks of a group that `kind` is due for, and that are asked for by one name; those of a gang as one. */
+/* Gathers the tasks of a group that `kind` is due for and that one name stands for; those of a gang as one. */
 static void gather_of(struct slurm_group *group, enum slurm_order_kind kind, int64_t now_ms,
                       struct slurm_order *order)
 {
@@ -243,7 +243,7 @@ static bool is_any_due(const struct slurm_jobs *jobs, int64_t now_ms)
     return jobs->orphan_count > 0;
 }
 
-/* Takes those that are asked for by one name. */
+/* Gathers the orphans that one name stands for. */
 static void gather_orphans(struct slurm_jobs *jobs, struct slurm_order *order)
 {
     size_t kept = 0;
@@ -260,7 +260,7 @@ static void gather_orphans(struct slurm_jobs *jobs, struct slurm_order *order)
         order->kind = SLURM_CANCEL;
 }
 
-/* Of what squeue has just shown. */
+/* Finds what is to be ended of all that squeue has just shown: orphans, then tasks to cancel, then tasks to signal. */
 static void find_to_end(struct slurm_jobs *jobs, int64_t now_ms, struct slurm_order *order)
 {
     gather_orphans(jobs, order);
@@ -368,7 +368,7 @@ static void end_all(struct slurm_group *group, enum launcher_state state, const 
             end_task(&group->tasks[i], state, reason, now_ms);
 }
 
-/* A group that Slurm certainly does not know. */
+/* Submits a group again that Slurm certainly does not know, later; or ends it, where that would be in vain. */
 static void retry_or_end(struct slurm_group *group, int64_t now_ms)
 {
     char reason[SLURM_REASON_SIZE];

@@ -92,16 +92,16 @@ bool orchestrator_slurm_jobs_has(const struct slurm_jobs *jobs, const char *grou
  * that is no longer anybody's. */
 void orchestrator_slurm_jobs_add(struct slurm_jobs *jobs, const struct launcher_group *group,
                                  bool is_adopted);
-/* Asks for the end of a process; forgets it where there is nothing of it any more. */
+/* Asks for the end of a process; forgets one that is over and has been told. */
 void orchestrator_slurm_jobs_stop(struct slurm_jobs *jobs, const char *name, int64_t kill_ms);
 /* Returns the command that is to be run now, and takes it for begun. */
 struct slurm_order orchestrator_slurm_jobs_next(struct slurm_jobs *jobs, int64_t now_ms);
-/* sbatch has ended; `job` 0: what it said is `complaint`. */
+/* Takes in the end of sbatch; `job` 0: it has failed, with `complaint`. */
 void orchestrator_slurm_jobs_submitted(struct slurm_jobs *jobs, const char *group, uint64_t job,
                                        const char *complaint, int64_t now_ms);
-/* scancel has failed: it may have done nothing of what it was to do. */
+/* Takes in a failure of scancel, which may have done nothing of what it was told. */
 void orchestrator_slurm_jobs_undone(struct slurm_jobs *jobs);
-/* squeue has told of all jobs of this user. */
+/* Takes in an answer of squeue: all jobs of this user. */
 void orchestrator_slurm_jobs_seen(struct slurm_jobs *jobs, const struct slurm_sight *sights,
                                   size_t count, int64_t now_ms);
 /* Forgets what is over and has been told. Calls `drop` for each group of which nothing is left. */

@@ -70,7 +70,7 @@ static void trigger_skipped(const json_t *event, struct weir_buf *out)
     weir_buf_printf(out, "  skipped: %s", text_of(event, "reason"));
 }
 
-/* Of a training whose set is chosen anew: for which of its rounds. */
+/* Tells the round of a training whose set is chosen again from time to time. */
 static void put_round(const json_t *event, struct weir_buf *out)
 {
     if (json_object_get(event, "round") != NULL)

@@ -121,7 +121,7 @@ static void note_problem(struct worker_job *job, const char *problem)
 }
 
 /* Takes up another order of the operators of a job that is open, and can go on. A plan that cannot, or keeps rows
- * elsewhere, is made anew. */
+ * elsewhere, is made again. */
 static bool take_order(struct worker_job *job, const struct msg_job_described *about)
 {
     struct weir_error err;

@@ -69,7 +69,7 @@ static bool are_records(const struct kept_rows *known)
     return known->is_used && known->key == WEIR_CACHE_RECORDS;
 }
 
-/* Appends a record that is kept. False: it is lost, and not there any more. */
+/* Appends a record that is kept. Returns false when it is lost: it is no longer listed then. */
 static bool append(struct kept_rows *known, struct kept_place *place, struct weir_buf *out)
 {
     struct weir_bytes row;

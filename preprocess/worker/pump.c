@@ -99,7 +99,7 @@ static void folded(struct worker *worker, struct worker_job *job, const struct w
     preprocess_flow_folded(&worker->flow, what->fence, what->batch);
 }
 
-/* It waits until its consumer can be sent it. False when nobody wants it any more. */
+/* Has the batch wait until its consumer can be sent it. Returns false when nobody wants it now. */
 static bool wait_for_credit(struct worker *worker, const struct worker_make *what,
                             struct worker_batch *batch)
 {

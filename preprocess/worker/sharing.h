@@ -30,11 +30,11 @@ struct worker_lease *preprocess_sharing_donor(struct worker *worker,
  * locate for it now. */
 bool preprocess_sharing_begin(struct worker *worker, const struct worker_lease *lease,
                               const struct worker_job *job);
-/* Returns memory for a batch of the production that its consumers map, of batches that no job needs any more if it can
+/* Returns memory for a batch of the production, which its consumers map: that of a batch which no job needs, if it can
  * be. NULL: there is none. */
 struct weir_published *preprocess_sharing_memory(struct worker *worker, uint64_t production,
                                                  size_t size) WEIR_MUST_USE;
-/* Drops what no job needs any more, now and then. */
+/* Drops the batches that no job needs, now and then. */
 void preprocess_sharing_sweep(struct worker *worker, int64_t now_ms);
 
 #endif

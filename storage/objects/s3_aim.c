@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* NULL: none is marked as such. */
+/* Returns the version that the store calls the latest; NULL: none. */
 static const struct s3_version *newest_of(const struct s3_versions *versions)
 {
     for (size_t i = 0; i < versions->count; i++) {
@@ -13,7 +13,7 @@ static const struct s3_version *newest_of(const struct s3_versions *versions)
     return NULL;
 }
 
-/* A delete marker holds nothing of anybody. */
+/* True when the newest version holds nothing but the erased sample. A delete marker holds nothing. */
 static bool may_go(const struct s3_version *newest, const struct s3_aim *aim)
 {
     return newest == NULL || newest->etag == NULL ||

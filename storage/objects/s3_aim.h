@@ -7,22 +7,24 @@
 
 struct s3_aim {
     bool is_rewrite; /* the newest stays, written again; else nothing does */
-    bool was_live; /* what was erased was in what was mirrored last, not in what was there before */
-    /* of what was mirrored, which may go; rewritten: of what has been written; "": not known */
+    bool
+        was_live; /* the erased sample was in the version that was mirrored last, not in an older one */
+    /* of the mirrored version, which may be deleted; in a rewrite, of the one that was written; "": not known */
     const char *etag;
-    /* rewritten: ETag of what the mirrored file replaces; NULL: it is not up to date */
+    /* in a rewrite: ETag of the version that the mirrored file replaces; NULL: the file is not up to date */
     const char *ready;
 };
 
 enum s3_step {
-    S3_DONE,  /* nothing of the erased is there now */
-    S3_LEFT,  /* what is there now is somebody else's */
-    S3_LATER, /* what is there now has to be mirrored and scanned first */
+    S3_DONE,  /* nothing of the erased sample is left */
+    S3_LEFT,  /* the newest version is somebody else's */
+    S3_LATER, /* the newest version has to be mirrored and scanned first */
     S3_DELETE_OLDER,
-    S3_DELETE_NEWEST, /* nothing else is left. A death before it leaves what tells whose it was */
+    S3_DELETE_NEWEST, /* the last one: until it goes, it tells whose the object was */
     S3_WRITE,
 };
 
+/* Returns the step that is due. */
 enum s3_step storage_s3_next_step(const struct s3_versions *versions, const struct s3_aim *aim);
 
 #endif
