@@ -1,4 +1,4 @@
-/* Segments of the cache of samples (DESIGN §16, C19): rows that operators have made of samples, by sample and by what
+/* Segments of the cache of samples (C19): rows that operators have made of samples, by sample and by what
  * made them. A segment is written once, by rename; after that its rows are only ever overwritten, by erasures. What is
  * damaged in any way is made again from the record, so nothing here is synced but an erasure.
  *

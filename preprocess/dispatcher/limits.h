@@ -1,4 +1,4 @@
-/* The most that the processors at hand could make of a job, and what limits it, for people (DESIGN §16, Explain). */
+/* The most that the processors at hand could make of a job, and what limits it, for people. */
 #ifndef WEIR_PREPROCESS_DISPATCHER_LIMITS_H
 #define WEIR_PREPROCESS_DISPATCHER_LIMITS_H
 

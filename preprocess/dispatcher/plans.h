@@ -1,4 +1,4 @@
-/* The plans of jobs (DESIGN §16): the jobs of all triggers of a pipeline file share one, so that what the first of them
+/* The plans of jobs: the jobs of all triggers of a pipeline file share one, so that what the first of them
  * has measured serves the next, after a restart too. Owned by struct dispatcher. */
 #ifndef WEIR_PREPROCESS_DISPATCHER_PLANS_H
 #define WEIR_PREPROCESS_DISPATCHER_PLANS_H

@@ -1,4 +1,4 @@
-/* The workers that each job should have, and the pool all together (DESIGN §16): what beats say of a job becomes
+/* The workers that each job should have, and the pool all together: what beats say of a job becomes
  * reports, its policy decides by them, and the division among all jobs in use sets the size of the pool. Pure: time is
  * handed in. Owned by struct dispatcher, the part of a job by its entry; sizing.c feeds it. */
 #ifndef WEIR_PREPROCESS_DISPATCHER_SCALING_H

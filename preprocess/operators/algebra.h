@@ -1,4 +1,4 @@
-/* Laws by which operators of a chain change places (DESIGN §16, C18): they follow from what operators declare, and
+/* Laws by which operators of a chain change places (C18): they follow from what operators declare, and
  * from nothing else. After an exact swap of two neighbours every batch, hole, failure and fit is what it was, to the
  * bit; after a near one numbers differ by rounding and by how pictures are sampled. Pure. */
 #ifndef WEIR_PREPROCESS_OPERATORS_ALGEBRA_H

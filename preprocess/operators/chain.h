@@ -133,7 +133,7 @@ size_t preprocess_chain_operators(const struct chain *chain);
 /* Of the operator at place `written` of the pipeline file. */
 struct chain_cost preprocess_chain_cost(const struct chain *chain, size_t written);
 
-/* ---- fusion (DESIGN §16, C18; chain_fuse.c) ---- */
+/* ---- fusion (C18; chain_fuse.c) ---- */
 
 /* Size, in bytes of its widest column, of the pieces that a batch is brought through neighbours in, for comparisons:
  * CHAIN_PIECE_BYTES, if nothing is said. SIZE_MAX: each operator takes the whole batch before the next one does. */
@@ -144,7 +144,7 @@ enum chain_fusion { CHAIN_ALONE, CHAIN_IN_LOOP, CHAIN_ABSORBED };
  * runs before it, or as a part of that one. */
 enum chain_fusion preprocess_chain_fusion_of(struct chain *chain, size_t written);
 
-/* ---- order (DESIGN §16, C18) ---- */
+/* ---- order (C18) ---- */
 
 /* Facts about the operator at place `written`, from which follows what may change places with it. */
 struct algebra_facts preprocess_chain_facts(const struct chain *chain, size_t written);
@@ -163,7 +163,7 @@ enum weir_status preprocess_chain_reorder(const struct chain *chain, const uint8
                                           enum algebra_law law, struct chain **ret_chain,
                                           struct weir_error *err) WEIR_MUST_USE;
 
-/* ---- place (DESIGN §16, C18) ---- */
+/* ---- place (C18) ---- */
 
 /* Number of operators at the end of an order that the consumer of the batches can take: total, row by row, each of one
  * tensor. */
@@ -178,7 +178,7 @@ enum weir_status preprocess_chain_sink(const struct chain *chain, size_t count,
 /* Returns the steps that are left to the consumer. */
 const struct weir_tensor_steps *preprocess_chain_left(const struct chain *chain);
 
-/* ---- rows that are kept (DESIGN §16, C19) ---- */
+/* ---- rows that are kept (C19) ---- */
 
 /* Rows of a batch that are known behind the cut, and what is to be done with those that are not. */
 struct chain_kept {

@@ -1,4 +1,4 @@
-/* The place at which rows of samples are kept, or none (DESIGN §16, C19; `preprocess.plan.cache: auto`), chosen from
+/* The place at which rows of samples are kept, or none (C19; `preprocess.plan.cache: auto`), chosen from
  * measured costs as Cachew does (Graur et al., "Cachew", ATC 2022, §4), with what it leaves out: every legal place,
  * not only a marked one; the cost of writing; how often a row is used from now on; rows that are there already; a
  * budget; and a page cache of which only a part is left. Times are per worker, as its clock shows them. Pure. */

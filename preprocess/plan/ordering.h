@@ -1,4 +1,4 @@
-/* The order in which the operators of a job run (DESIGN §16, C18). Two that do not commute keep their relative order,
+/* The order in which the operators of a job run (C18). Two that do not commute keep their relative order,
  * and two that work together stay together; all orders of which that is true are legal, and make the same batches. Of
  * them the cheapest is chosen by what the operators have cost so far: nanoseconds per byte, what a byte becomes, and
  * which share of rows stays (Hellerstein & Stonebraker, "Predicate Migration", SIGMOD 1993, rank filters in the same

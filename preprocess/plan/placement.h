@@ -1,4 +1,4 @@
-/* The place of the last operators of a job (DESIGN §16, C18): workers, or the client library in the trainers. As a rule
+/* The place of the last operators of a job (C18): workers, or the client library in the trainers. As a rule
  * they make more bytes than they take; where batches travel by a socket each byte costs both ends CPU time. Pure. */
 #ifndef WEIR_PREPROCESS_PLAN_PLACEMENT_H
 #define WEIR_PREPROCESS_PLAN_PLACEMENT_H

@@ -1,4 +1,4 @@
-/* The choice of an order while jobs run (DESIGN §16, C18): first the operators are measured as they run, then the
+/* The choice of an order while jobs run (C18): first the operators are measured as they run, then the
  * cheapest legal order is tried if it promises enough, and it stays if it was cheaper in truth. A settled order is
  * looked at again from time to time, by what operators have cost lately: data drift. Pure: time is handed in. */
 #ifndef WEIR_PREPROCESS_PLAN_PLANNING_H

@@ -1,4 +1,4 @@
-/* The check that an approximate order (DESIGN §16, C18) owes: its tensors beside those of the order as written, on
+/* The check that an approximate order (C18) owes: its tensors beside those of the order as written, on
  * records of the data. */
 #ifndef WEIR_PREPROCESS_PREVIEW_NEARLY_H
 #define WEIR_PREPROCESS_PREVIEW_NEARLY_H

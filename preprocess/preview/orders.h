@@ -1,4 +1,4 @@
-/* The check that legal orders of the operators (DESIGN §16, C18) make the same batches, on records of the data: those
+/* The check that legal orders of the operators (C18) make the same batches, on records of the data: those
  * that a plan may choose one of. */
 #ifndef WEIR_PREPROCESS_PREVIEW_ORDERS_H
 #define WEIR_PREPROCESS_PREVIEW_ORDERS_H

@@ -1,4 +1,4 @@
-/* The seam of scaling policies (DESIGN §16): reports of a job in, the workers that it should have out. A policy knows
+/* The seam of scaling policies: reports of a job in, the workers that it should have out. A policy knows
  * one job; what all of them may have together is decided by division.h. Pure and deterministic: the same reports give
  * the same decisions, so that a recorded run can be replayed.
  *

@@ -1,4 +1,4 @@
-/* Rows that a worker keeps of samples, for whoever reads them again (DESIGN §16, C19): those at the cut of a job's
+/* Rows that a worker keeps of samples, for whoever reads them again (C19): those at the cut of a job's
  * operators. One for all jobs of a worker; found by sample and by what made the rows (preprocess_plan, kept_key), so
  * that another epoch, trigger or pipeline finds them. */
 #ifndef WEIR_PREPROCESS_WORKER_KEPT_H

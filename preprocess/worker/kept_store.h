@@ -1,4 +1,4 @@
-/* Rows of samples in the segments of the cache (core/wire/cache_segment.h, DESIGN §16, C19), as one worker sees them:
+/* Rows of samples in the segments of the cache (core/wire/cache_segment.h, C19), as one worker sees them:
  * the folder is the truth, every worker maps all of it and writes segments of its own (kept_writer.h). A segment of
  * which anything is damaged is removed as a whole, counted, and made again by whoever needs its rows; so is one that
  * has become shorter. */
