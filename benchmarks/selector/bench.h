@@ -17,8 +17,7 @@ struct selector_bench {
     struct crowd_pipeline pipelines[PIPELINES_MAX];
     size_t pipeline_count;
     struct table *table;
-    char digest[33];      /* of the set that is served */
-    uint64_t memory_peak; /* of the selector, resident, see prepare_pool() */
+    char digest[33]; /* of the set that is served */
 };
 
 /* figures_pool.c */

@@ -22,7 +22,7 @@ struct weir_segment {
 struct weir_segment *weir_segment_new(size_t size)
 {
     struct weir_segment *segment = weir_calloc(1, sizeof(*segment));
-    weir_require(size <= WEIR_SEGMENT_BYTES_MAX); /* lending_saw(); workers lend a constant */
+    weir_require(size <= WEIR_SEGMENT_BYTES_MAX); /* trainers see to it, workers lend a constant */
     segment->size = size;
     segment->fd = -1;
     return segment;

@@ -14,7 +14,7 @@ struct models_settings {
     uint64_t full_every; /* of deltas: one model of so many is stored whole */
     enum models_keep keep;
     uint64_t keep_count;
-    struct configured_metric *keep_by;      /* of KEEP_BEST */
+    struct configured_metric *keep_by;      /* of MODELS_KEEP_BEST */
     bool higher_is_better;                  /* of it */
     const struct weir_yaml_node *keep_node; /* NULL: all */
 };

@@ -13,10 +13,10 @@ struct known;
 struct known *storage_known_new(const struct dataset *dataset, const struct scope *scope);
 void storage_known_free(struct known *known);
 WEIR_DEFINE_AUTO(known, storage_known_free)
-/* The next file, or NULL; it stays the same until skip(), and in memory until the next peek(). */
+/* The next file, or NULL; it stays the same until storage_known_skip(), and in memory until the next call. */
 enum weir_status storage_known_peek(struct known *known, struct stored_file **ret_file,
                                     struct weir_error *err) WEIR_MUST_USE;
-/* After a peek() that gave a file. */
+/* Goes on to the file after it; only after a call that gave one. */
 void storage_known_skip(struct known *known);
 
 /* The live file of this path, or NULL. */

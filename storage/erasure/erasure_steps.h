@@ -1,6 +1,6 @@
 /* Erasures on their way: accepted, tombstoned, in force, scrubbed, verified (docs/contracts.md). Each step is
  * one transaction or idempotent, so that a death anywhere only repeats work. Who may still use an erased
- * sample is use_leases.h's; what happens to bytes is scrub.h's and search.h's. */
+ * sample is use_leases.h's; bytes are overwritten by scrub_round.c, and searched by search.h. */
 #ifndef WEIR_STORAGE_ERASURE_STEPS_H
 #define WEIR_STORAGE_ERASURE_STEPS_H
 

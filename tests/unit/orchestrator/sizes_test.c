@@ -1,4 +1,4 @@
-/* Sizes of sets: limits, ratios, tails and warm-up, as selection_target_of() of the selector has it. */
+/* Sizes of sets: limits, ratios, tails and warm-up, as selector_target_of() has it. */
 #include "core/base/error.h"
 #include "core/config/yaml.h"
 #include "orchestrator/pipeline/sizes.h"
