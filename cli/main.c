@@ -20,8 +20,8 @@ static int exit_code_of(enum weir_status status)
     return status == WEIR_INVALID || status == WEIR_EXISTS ? CLI_EXIT_USAGE : CLI_EXIT_FAILED;
 }
 
-/* A question that a command asks. */
-struct question {
+/* The request of a command. */
+struct request {
     const struct cli_call *call;
     const json_t *arguments; /* NULL: none */
     json_t **ret_answer;
@@ -30,15 +30,15 @@ struct question {
 static enum weir_status ask_topic(struct cli_platform *platform, void *owner,
                                   struct weir_error *err)
 {
-    const struct question *question = owner;
-    const struct cli_command *command = question->call->command;
-    enum weir_status status = cli_platform_request(platform, command->topic, question->arguments,
-                                                   question->ret_answer, err);
+    const struct request *request = owner;
+    const struct cli_command *command = request->call->command;
+    enum weir_status status = cli_platform_request(platform, command->topic, request->arguments,
+                                                   request->ret_answer, err);
     if (status == WEIR_OK && command->follow != NULL)
-        status = command->follow(platform, question->call, question->ret_answer, err);
+        status = command->follow(platform, request->call, request->ret_answer, err);
     if (status != WEIR_OK) {
-        json_decref(*question->ret_answer);
-        *question->ret_answer = NULL;
+        json_decref(*request->ret_answer);
+        *request->ret_answer = NULL;
     }
     return status;
 }
@@ -54,11 +54,11 @@ static int answer_by_platform(const struct cli_call *call, json_t **ret_answer)
             return complain(&err, CLI_EXIT_USAGE);
     }
     const struct cli_place *place = &call->options.place;
-    struct question question = {call, arguments, ret_answer};
-    enum weir_status status = cli_platform_ask(place, ask_topic, &question, &err);
+    struct request request = {call, arguments, ret_answer};
+    enum weir_status status = cli_platform_ask(place, ask_topic, &request, &err);
     if (status != WEIR_OK && call->command->insist != NULL &&
         call->command->insist(call, &err, arguments))
-        status = cli_platform_ask(place, ask_topic, &question, &err);
+        status = cli_platform_ask(place, ask_topic, &request, &err);
     json_decref(arguments);
     return status == WEIR_OK ? CLI_EXIT_DONE : complain(&err, exit_code_of(status));
 }

@@ -31,8 +31,8 @@ struct weir_gate {
     void *owner;
 };
 
-/* A question of ZeroMQ. */
-struct question {
+/* A request of ZeroMQ (ZAP, https://rfc.zeromq.org/spec/27). */
+struct zap_request {
     struct frame {
         char text[FRAME_BYTES]; /* terminated */
         size_t size;
@@ -45,16 +45,16 @@ struct verdict {
     const char *status, *text, *user;
 };
 static const struct verdict DENIED = {"400", "unknown key", ""}, AS_BEFORE = {"200", "", ""},
-                            BROKEN = {"500", "no question", ""};
+                            BROKEN = {"500", "no request", ""};
 
-static bool receive(void *socket, struct question *ret_question)
+static bool receive(void *socket, struct zap_request *ret_request)
 {
     bool more = true;
-    *ret_question = (struct question){.is_whole = true};
+    *ret_request = (struct zap_request){.is_whole = true};
     for (size_t i = 0; more; i++) {
         char spare[1];
         bool is_kept = i < FRAMES;
-        struct frame *frame = is_kept ? &ret_question->frame[i] : NULL;
+        struct frame *frame = is_kept ? &ret_request->frame[i] : NULL;
         int got = zmq_recv(socket, is_kept ? frame->text : spare,
                            is_kept ? FRAME_BYTES - 1 : sizeof(spare), ZMQ_DONTWAIT);
         size_t size = sizeof(int);
@@ -63,30 +63,30 @@ static bool receive(void *socket, struct question *ret_question)
             return false;
         if (is_kept)
             frame->size = (size_t)got < FRAME_BYTES - 1 ? (size_t)got : FRAME_BYTES - 1;
-        ret_question->is_whole &= is_kept && got < FRAME_BYTES;
-        ret_question->count = i + 1;
+        ret_request->is_whole &= is_kept && got < FRAME_BYTES;
+        ret_request->count = i + 1;
         (void)zmq_getsockopt(socket, ZMQ_RCVMORE, &is_more, &size);
         more = is_more != 0;
     }
     return true;
 }
 
-static bool says(const struct question *question, size_t frame, const char *text)
+static bool says(const struct zap_request *request, size_t frame, const char *text)
 {
-    return strcmp(question->frame[frame].text, text) == 0;
+    return strcmp(request->frame[frame].text, text) == 0;
 }
 
 /* Sockets that were bound without a pair let in whoever knows their key. */
-static struct verdict judge(const struct weir_gate *gate, const struct question *question,
+static struct verdict judge(const struct weir_gate *gate, const struct zap_request *request,
                             char public[WEIR_KEY_CHARACTERS + 1])
 {
-    if (!question->is_whole || question->count != FRAMES || !says(question, VERSION, "1.0") ||
-        !says(question, MECHANISM, "CURVE") || question->frame[CREDENTIALS].size != KEY_BYTES)
+    if (!request->is_whole || request->count != FRAMES || !says(request, VERSION, "1.0") ||
+        !says(request, MECHANISM, "CURVE") || request->frame[CREDENTIALS].size != KEY_BYTES)
         return BROKEN;
-    if (question->frame[DOMAIN].size == 0)
+    if (request->frame[DOMAIN].size == 0)
         return AS_BEFORE;
-    (void)zmq_z85_encode(public, (const uint8_t *)question->frame[CREDENTIALS].text, KEY_BYTES);
-    if (!says(question, DOMAIN, WEIR_KEYS_DOMAIN) ||
+    (void)zmq_z85_encode(public, (const uint8_t *)request->frame[CREDENTIALS].text, KEY_BYTES);
+    if (!says(request, DOMAIN, WEIR_KEYS_DOMAIN) ||
         weir_keyring_find(gate->keyring, public) == NULL)
         return DENIED;
     return (struct verdict){"200", "", public};
@@ -97,28 +97,28 @@ static void send_text(void *socket, const char *text, size_t size, int more)
     (void)zmq_send(socket, text, size, ZMQ_DONTWAIT | more); /* whoever asked may be gone */
 }
 
-static void answer(const struct weir_gate *gate, const struct question *question,
+static void answer(const struct weir_gate *gate, const struct zap_request *request,
                    const struct verdict *verdict)
 {
-    const struct frame *request = &question->frame[REQUEST];
+    const struct frame *id = &request->frame[REQUEST];
     send_text(gate->socket, "1.0", strlen("1.0"), ZMQ_SNDMORE);
-    send_text(gate->socket, request->text, request->size, ZMQ_SNDMORE);
+    send_text(gate->socket, id->text, id->size, ZMQ_SNDMORE);
     send_text(gate->socket, verdict->status, strlen(verdict->status), ZMQ_SNDMORE);
     send_text(gate->socket, verdict->text, strlen(verdict->text), ZMQ_SNDMORE);
     send_text(gate->socket, verdict->user, strlen(verdict->user), ZMQ_SNDMORE);
     send_text(gate->socket, "", 0, 0);
 }
 
-static void on_questions(void *owner)
+static void on_requests(void *owner)
 {
     struct weir_gate *gate = owner;
-    struct question question;
-    for (int i = 0; i < BUDGET && receive(gate->socket, &question); i++) {
+    struct zap_request request;
+    for (int i = 0; i < BUDGET && receive(gate->socket, &request); i++) {
         char public[WEIR_KEY_CHARACTERS + 1] = "";
-        struct verdict verdict = judge(gate, &question, public);
-        answer(gate, &question, &verdict);
+        struct verdict verdict = judge(gate, &request, public);
+        answer(gate, &request, &verdict);
         if (strcmp(verdict.status, DENIED.status) == 0)
-            gate->denied(gate->owner, public, question.frame[ADDRESS].text);
+            gate->denied(gate->owner, public, request.frame[ADDRESS].text);
     }
 }
 
@@ -145,7 +145,7 @@ enum weir_status weir_gate_open(struct weir_loop *loop, const struct weir_keyrin
 
 void weir_gate_begin(struct weir_gate *gate)
 {
-    weir_loop_watch_socket(gate->loop, gate->socket, on_questions, gate);
+    weir_loop_watch_socket(gate->loop, gate->socket, on_requests, gate);
 }
 
 void weir_gate_close(struct weir_gate *gate)

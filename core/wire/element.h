@@ -1,4 +1,4 @@
-/* Elements of tensors by their type, one at a time. Inline, so that loops over one type hold no question about it. */
+/* Elements of tensors by their type, one at a time. Inline, so that loops over one type never look at it. */
 #ifndef WEIR_WIRE_ELEMENT_H
 #define WEIR_WIRE_ELEMENT_H
 

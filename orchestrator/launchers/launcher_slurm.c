@@ -1,6 +1,6 @@
 /* Processes on the nodes of a Slurm cluster: workers as arrays, the ranks of a training as one job. They outlive this
  * process. slurm_jobs.h decides which command is next; here it is run, as a child of the supervisor, and what it prints
- * is read when it has ended: no call waits for it. One at a time, so that answers are of the order of their questions.
+ * is read when it has ended: no call waits for it. One at a time, so that answers come in the order of the commands.
  * A process that works is known by its own beats within seconds: Slurm only says where it is, and why it is not. */
 #include "orchestrator/launchers/launcher.h"
 

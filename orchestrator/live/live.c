@@ -131,11 +131,11 @@ static void ask(struct live *live, struct live_part *part)
     if (pipeline == NULL && part->of.pipeline != 0)
         return; /* it is gone, and the part goes with the next round */
     part->is_asked = true;
-    const struct topic_question question = {
+    const struct topic_request request = {
         .topic = kind->topic,
         .tenant = pipeline != NULL ? orchestrator_pipeline_owner(pipeline) : part->of.scope->tenant,
         .arguments = arguments_of(pipeline)};
-    orchestrator_topics_ask(live->topics, &question, on_answered, part);
+    orchestrator_topics_ask(live->topics, &request, on_answered, part);
 }
 
 /* ---- rounds ---- */

@@ -195,7 +195,7 @@ char *orchestrator_pipeline_round_key(const struct pipeline *pipeline,
                                       const char *what) WEIR_MUST_USE;
 /* {round: from 1, epochs} of a round with so many, {} with 0: the training has none. */
 json_t *orchestrator_pipeline_round_json(const struct pipeline *pipeline, uint64_t epochs);
-/* Questions to ask behind the commit of an edge; their answers are kept until the next state begins. */
+/* Statements asked together with the commit of an edge; their answers are kept until the next state begins. */
 void orchestrator_pipeline_ask_rows(const struct pipeline *pipeline, struct weir_asked asked[ROWS]);
 void orchestrator_pipeline_keep_rows(struct pipeline *pipeline,
                                      const struct weir_asked asked[ROWS]);

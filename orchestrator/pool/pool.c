@@ -26,8 +26,7 @@ struct pool {
     struct msg_pool_is advice;
     struct weir_error refusal; /* newest of a launcher; its status OK: none */
     uint64_t timer, look_timer;
-    bool is_asking,
-        asks_again; /* one question at a time, so that answers cannot overtake each other */
+    bool is_asking, asks_again; /* one request at a time: answers cannot overtake each other */
     bool is_resting;
 };
 

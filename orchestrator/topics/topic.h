@@ -175,14 +175,14 @@ void orchestrator_topic_dry_run(struct topic_call *call);
 
 void orchestrator_topics_answer(struct topics *topics, struct weir_request *request);
 
-/* A question from within this process; `arguments` is consumed. */
-struct topic_question {
+/* A request from within this process; `arguments` is consumed. */
+struct topic_request {
     const char *topic;  /* one that changes nothing */
     const char *tenant; /* tenant of the viewer; "": one of the whole platform */
     json_t *arguments;
 };
 /* Asks it. It may be answered before this returns. */
-void orchestrator_topics_ask(struct topics *topics, const struct topic_question *question,
+void orchestrator_topics_ask(struct topics *topics, const struct topic_request *request,
                              topic_answered_fn *answered, void *owner);
 /* Drops what this owner has asked. */
 void orchestrator_topics_forget(struct topics *topics, const void *owner);

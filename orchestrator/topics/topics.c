@@ -269,15 +269,15 @@ void orchestrator_topics_answer(struct topics *topics, struct weir_request *requ
     run(call);
 }
 
-void orchestrator_topics_ask(struct topics *topics, const struct topic_question *question,
+void orchestrator_topics_ask(struct topics *topics, const struct topic_request *request,
                              topic_answered_fn *answered, void *owner)
 {
-    const struct topic_access *access = orchestrator_topic_named(question->topic);
+    const struct topic_access *access = orchestrator_topic_named(request->topic);
     weir_require(access != NULL && !access->is_order);
-    struct topic_call *call = new_call(topics, access, question->arguments, &(struct asker){0, 1});
+    struct topic_call *call = new_call(topics, access, request->arguments, &(struct asker){0, 1});
     call->answered = answered;
     call->owner = owner;
     call->sender = (struct topic_sender){.role = WEIR_ROLE_VIEWER, .who = "page"};
-    (void)snprintf(call->sender.tenant, sizeof(call->sender.tenant), "%s", question->tenant);
+    (void)snprintf(call->sender.tenant, sizeof(call->sender.tenant), "%s", request->tenant);
     run(call);
 }

@@ -323,7 +323,7 @@ static struct listed list_models(struct stage *stage, const char *tenant)
     struct listed listed = {.done = false};
     orchestrator_topics_ask(
         &stage->orch->topics,
-        &(struct topic_question){.topic = "models", .arguments = json_object(), .tenant = tenant},
+        &(struct topic_request){.topic = "models", .arguments = json_object(), .tenant = tenant},
         on_models, &listed);
     test_loop_until(stage->loop, &listed.done);
     return listed;

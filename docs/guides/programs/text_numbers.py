@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """A program for `op: exec`: of each text, how many characters, words and digits it has, as three f32.
 
-Reads questions from standard input and answers on standard output until there are no more: see ../run-a-program.md.
+Reads requests from standard input and answers on standard output until there are no more: see ../run-a-program.md.
 """
 import struct
 import sys
@@ -14,13 +14,13 @@ FIELDS = "rows seed epoch trains name kind type width sizes".split()
 OK, FAILED = 0, 1
 
 
-def questions(pipe):
+def requests(pipe):
     while head := pipe.read(16):
         number, header, payload = struct.unpack("<IIQ", head)
         assert number == BATCH
-        question = dict(zip(FIELDS, msgpack.unpackb(pipe.read(header))))
-        ids, offsets, values = (pipe.read(size) for size in array("Q", question["sizes"]))
-        yield question, array("Q", ids), array("I", offsets), values
+        request = dict(zip(FIELDS, msgpack.unpackb(pipe.read(header))))
+        ids, offsets, values = (pipe.read(size) for size in array("Q", request["sizes"]))
+        yield request, array("Q", ids), array("I", offsets), values
 
 
 def answer(pipe, states, reasons, offsets, values):
@@ -32,7 +32,7 @@ def answer(pipe, states, reasons, offsets, values):
 
 
 def main():
-    for question, ids, offsets, values in questions(sys.stdin.buffer):
+    for request, ids, offsets, values in requests(sys.stdin.buffer):
         states, reasons, numbers = array("I"), [], array("f")
         for first, end in zip(offsets, offsets[1:]):
             text = values[first:end].decode("utf-8", "replace")
