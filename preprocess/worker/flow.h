@@ -79,7 +79,7 @@ struct worker_consumer {
     uint64_t job;
     uint64_t attempt;
     uint64_t session; /* 0: the slot is free */
-    uint64_t key;     /* that it came under (weir_rpc_quota_key()): another one has no say */
+    uint64_t key;     /* key of its first credit (weir_rpc_quota_key()): another one has no say */
     uint64_t granted;
     uint64_t taken;
     uint64_t sent;

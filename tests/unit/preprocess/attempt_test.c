@@ -156,7 +156,7 @@ static void a_beat_that_speaks_of_batches_beyond_the_last_is_refused(void **unus
     weir_bits_set(&bits, batches);
     weir_bits_pack(&bits, &packed);
     const struct weir_bytes beyond = weir_buf_view(&packed);
-    static const uint8_t ZEROS[WEIR_AHEAD_MAX / 8 + 1]; /* that speak of none, but are many */
+    static const uint8_t ZEROS[WEIR_AHEAD_MAX / 8 + 1]; /* bits of none, but many of them */
     const struct weir_bytes zeros = weir_bytes(ZEROS, sizeof(ZEROS));
     const struct msg_client_beat BEATS[] = {
         {.handed = zeros},
