@@ -2,6 +2,7 @@
 #include "benchmarks/cluster/curve.h"
 #include "benchmarks/cluster/far.h"
 #include "benchmarks/cluster/far_storage.h"
+#include "benchmarks/cluster/grants.h"
 #include "benchmarks/cluster/link.h"
 #include "benchmarks/cluster/trips.h"
 #include "benchmarks/harness.h"
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-enum { BATCHES = 200, CURVE_BYTES = 128 << 20, COMMITS = 1000, HOLDS = 10000 };
+enum { BATCHES = 200, CURVE_BYTES = 128 << 20, COMMITS = 1000, HOLDS = 10000, GRANTS = 640 };
 
 struct cluster_bench {
     struct cluster_link *link;   /* NULL: not asked for yet */
@@ -22,11 +23,20 @@ struct cluster_bench {
     struct far *far;             /* the same */
     struct far_storage *storage; /* the same */
     struct pool_crowd *crowd;    /* the same */
-    char *crowd_directory;
+    struct grants *grants;       /* the same */
+    char *crowd_directory, *grants_directory;
     const char *directory;
     double scale;
     uint64_t batches;
 };
+
+/* Later this process runs as another user. */
+static enum weir_status make_open_directory(const char *path, struct weir_error *err)
+{
+    if (mkdir(path, 0700) != 0 || chmod(path, 01777) != 0)
+        return weir_fail(err, WEIR_IO, "cannot make %s", path);
+    return WEIR_OK;
+}
 
 static enum weir_status open_cluster(const char *directory, double scale, void **ret_state,
                                      struct weir_error *err)
@@ -36,11 +46,10 @@ static enum weir_status open_cluster(const char *directory, double scale, void *
     bench->batches = (uint64_t)(BATCHES * scale) + 1;
     bench->scale = scale;
     bench->crowd_directory = weir_format("%s/crowd", directory);
+    bench->grants_directory = weir_format("%s/grants", directory);
     *ret_state = bench;
-    /* Later this process runs as another user. */
-    if (mkdir(bench->crowd_directory, 0700) != 0 || chmod(bench->crowd_directory, 01777) != 0)
-        return weir_fail(err, WEIR_IO, "cannot make %s", bench->crowd_directory);
-    return WEIR_OK;
+    enum weir_status status = make_open_directory(bench->crowd_directory, err);
+    return status == WEIR_OK ? make_open_directory(bench->grants_directory, err) : status;
 }
 
 static void close_cluster(void *state)
@@ -51,7 +60,9 @@ static void close_cluster(void *state)
     far_storage_close(bench->storage);
     far_close(bench->far);
     pool_crowd_disperse(bench->crowd);
+    grants_close(bench->grants);
     free(bench->crowd_directory);
+    free(bench->grants_directory);
     free(bench);
 }
 
@@ -311,6 +322,29 @@ static enum weir_status ten_seconds(void *state, double *ret_rate, struct weir_e
         .runs_max = (runs_), .prepare = prepare_crowd, .ours = (ours_), .theirs = (theirs_) \
     }
 
+/* ---- objects for workers elsewhere ---- */
+
+static enum weir_status prepare_grants(void *state, struct weir_error *err)
+{
+    struct cluster_bench *bench = state;
+    size_t samples = (size_t)(GRANTS * bench->scale) + 1;
+    return bench->grants != NULL
+               ? WEIR_OK
+               : grants_open(bench->grants_directory, samples, &bench->grants, err);
+}
+
+static enum weir_status ask_for_grants(void *state, double *ret_rate, struct weir_error *err)
+{
+    const struct cluster_bench *bench = state;
+    return grants_ask(bench->grants, ret_rate, err);
+}
+
+static enum weir_status ask_for_bytes(void *state, double *ret_rate, struct weir_error *err)
+{
+    const struct cluster_bench *bench = state;
+    return grants_read(bench->grants, ret_rate, err);
+}
+
 /* Those of the link come last: they leave this network namespace. */
 static const struct bench_figure FIGURES[] = {
     CURVE_FIGURE(64k),
@@ -340,6 +374,13 @@ static const struct bench_figure FIGURES[] = {
         "return.services",
         "10 s; processor of the busiest thread of a service meanwhile, reckoned for 10,000", "1/s",
         3, return_to_services, ten_seconds),
+    {.name = "cluster.grants",
+     .against = "samples of 100 kB of a bucket that storage reads for a worker elsewhere",
+     .unit = "samples a second of storage's processor",
+     .bar = 1,
+     .prepare = prepare_grants,
+     .ours = ask_for_grants,
+     .theirs = ask_for_bytes},
     {.name = "cluster.link.batches",
      .against = "plain TCP over the same link of 1 Gbit/s and 1 ms",
      .unit = "MB/s",
@@ -353,7 +394,7 @@ static const struct bench CLUSTER = {
     .name = "cluster",
     .summary =
         "batches under keys between two network namespaces and over the loopback; a Postgres that is "
-        "5 ms away",
+        "5 ms away; grants of objects",
     .figures = FIGURES,
     .figure_count = WEIR_COUNT(FIGURES),
     .open = open_cluster,
