@@ -3,6 +3,7 @@
 
 #include "cli/answer.h"
 #include "cli/arguments.h"
+#include "cli/older.h"
 #include "cli/platform.h"
 #include "core/base/clock.h"
 #include "core/base/memory.h"
@@ -69,6 +70,8 @@ static enum weir_status ask_platform(struct making *making, const char *name,
         cli_platform_open(&making->call->options.place, &making->platform, err);
     if (status == WEIR_OK)
         status = cli_platform_request(making->platform, "keys_list", NULL, &list, err);
+    if (status == WEIR_OK)
+        status = cli_add_older(making->platform, "keys_list", NULL, "keys", list, err);
     const char *address = cli_text(list, "platform");
     if (status == WEIR_OK && address[0] == '\0')
         status = weir_fail(err, WEIR_UNSUPPORTED,

@@ -1,16 +1,16 @@
-/* Lists that are answered in pages, newest first. */
+/* Lists that are answered in pages, the last page first. */
 #ifndef CLI_OLDER_H
 #define CLI_OLDER_H
 
 #include "cli/command.h"
 
 /* Asks the topic for what is older, as long as the answer names with "before" what that is, and puts it in front of its
- * list of that name. `arguments` are those that the answer was asked with. */
+ * list of that name. `arguments` are those that the answer was asked with; NULL: none. */
 enum weir_status cli_add_older(struct cli_platform *platform, const char *topic,
                                const json_t *arguments, const char *list, json_t *answer,
                                struct weir_error *err) WEIR_MUST_USE;
 
-/* Asks for the models that the answer has left out. */
-cli_follow_fn cli_follow_models;
+/* Ask for what the answer has left out. */
+cli_follow_fn cli_follow_models, cli_follow_exports, cli_follow_keys_list, cli_follow_comparisons;
 
 #endif

@@ -71,7 +71,7 @@ enum weir_status orchestrator_export_drop(struct exports *exports, int64_t numbe
                                           struct weir_error *err)
 {
     WEIR_AUTO(weir_rows) row = NULL;
-    enum weir_status status = DB_RUN(exports->context->db, Q_exports, &row, err, DB_I64(number));
+    enum weir_status status = DB_RUN(exports->context->db, Q_export_get, &row, err, DB_I64(number));
     if (status != WEIR_OK)
         return status;
     if (number == 0 || weir_rows_count(row) == 0)

@@ -109,7 +109,7 @@ static json_t *options_json(const struct weir_rows *row)
                        JSON_NUMBER("shard_bytes", weir_rows_i64(row, 0, "shard_bytes")));
 }
 
-/* `row` is of Q_exports, `target` of Q_export_target. */
+/* `row` is of Q_export_get, `target` of Q_export_target. */
 static enum weir_status start_run(struct export_run *export, const struct pipeline *pipeline,
                                   const struct weir_rows *row, const struct weir_rows *target,
                                   struct weir_error *err)
@@ -143,7 +143,7 @@ static enum weir_status start(struct export_run *export, struct weir_error *err)
     struct weir_db *db = export->all->context->db;
     WEIR_AUTO(weir_rows) row = NULL;
     WEIR_AUTO(weir_rows) target = NULL;
-    enum weir_status status = DB_RUN(db, Q_exports, &row, err, DB_I64(export->number));
+    enum weir_status status = DB_RUN(db, Q_export_get, &row, err, DB_I64(export->number));
     if (status != WEIR_OK)
         return status;
     int64_t id = weir_rows_i64(row, 0, "pipeline");

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+enum { PAGE_COMPARISONS = 500 /* of one answer: a message is bounded */ };
+
 static bool sees(const struct topic_call *call, const struct comparison *comparison)
 {
     const char *tenant = call->sender.tenant;
@@ -60,15 +62,33 @@ void orchestrator_topic_compare(struct topic_call *call)
         orchestrator_topic_refuse(call, &err);
 }
 
+/* The first of a page: after the one of that name, or the newest. */
+static const struct comparison *first_of_page(const struct topic_call *call)
+{
+    const char *before = orchestrator_topic_text(call, "before", NULL);
+    const struct comparison *comparison = call->all->comparisons->first;
+    while (before != NULL && comparison != NULL && strcmp(comparison->grid->name, before) != 0)
+        comparison = comparison->next;
+    return before != NULL && comparison != NULL ? comparison->next : comparison;
+}
+
+/* Newest first. */
 void orchestrator_topic_comparisons(struct topic_call *call)
 {
+    const struct comparison *comparison = first_of_page(call);
+    const char *last = NULL;
     json_t *list = json_array();
-    for (const struct comparison *comparison = call->all->comparisons->first; comparison != NULL;
-         comparison = comparison->next)
-        if (sees(call, comparison))
-            json_array_append_new(
-                list, orchestrator_comparison_brief(call->all->comparisons, comparison));
-    orchestrator_topic_answer(call, JSON_FIELDS(JSON_NEW("comparisons", list)));
+    for (; comparison != NULL && json_array_size(list) < PAGE_COMPARISONS;
+         comparison = comparison->next) {
+        if (!sees(call, comparison))
+            continue;
+        json_array_append_new(list,
+                              orchestrator_comparison_brief(call->all->comparisons, comparison));
+        last = comparison->grid->name;
+    }
+    orchestrator_topic_answer(
+        call, JSON_FIELDS(JSON_NEW("comparisons", list),
+                          JSON_TEXT_IF_ANY("before", comparison != NULL ? last : NULL)));
 }
 
 void orchestrator_topic_comparison(struct topic_call *call)

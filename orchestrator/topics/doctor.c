@@ -3,8 +3,8 @@
  * is done. */
 #include "core/base/memory.h"
 #include "orchestrator/erasures/erasure.h"
-#include "orchestrator/models/content.h"
 #include "orchestrator/topics/doctor_cache.h"
+#include "orchestrator/topics/doctor_models.h"
 #include "orchestrator/topics/finding.h"
 #include "orchestrator/topics/topic.h"
 #include "orchestrator/values/json_object.h"
@@ -19,56 +19,6 @@ static const char *const VERDICTS[] = {"fine", "note", "wrong"};
 static void add(json_t *findings, const char *dataset, const struct finding *finding)
 {
     orchestrator_finding_add(findings, "dataset", json_string(dataset), finding);
-}
-
-/* ---- models ---- */
-
-static void say_damaged(json_t *findings, const char *found, const char *expected)
-{
-    add(findings, "",
-        &(struct finding){"models", "wrong", found, expected,
-                          "restore the file from a backup, or train the model again"});
-}
-
-/* True: its file is what was stored, and so is its fitted state. */
-static bool check_model(struct topics *topics, const struct stored_model *model, json_t *findings)
-{
-    struct model_content content = {.mapped = NULL};
-    WEIR_AUTO_BUF fitted = {0};
-    struct weir_error err;
-    bool is_fine = true;
-    enum weir_status status = orchestrator_model_content(topics->context, model, &content, &err);
-    orchestrator_model_content_fini(&content);
-    if (status != WEIR_OK) {
-        say_damaged(findings, err.text, model->checksum);
-        is_fine = false;
-    }
-    if (orchestrator_model_fitted(topics->context, model, &fitted, &err) != WEIR_OK) {
-        say_damaged(findings, err.text, model->fitted_checksum);
-        is_fine = false;
-    }
-    return is_fine;
-}
-
-static enum weir_status check_models(struct topics *topics, json_t *findings,
-                                     struct weir_error *err)
-{
-    WEIR_AUTO(weir_rows) rows = NULL;
-    size_t fine = 0, looked_at = 0;
-    enum weir_status status = orchestrator_model_all(topics->context, 0, &rows, err);
-    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
-        struct stored_model model;
-        orchestrator_model_row(rows, i, &model);
-        if (!orchestrator_model_is_live(&model))
-            continue; /* its file may be gone on purpose */
-        looked_at++;
-        fine += check_model(topics, &model, findings);
-    }
-    if (status == WEIR_OK && fine == looked_at) {
-        WEIR_AUTO_FREE char *found = weir_format("%zu models have their checksum", fine);
-        add(findings, "", &(struct finding){"models", "fine", found, "", ""});
-    }
-    return status;
 }
 
 /* ---- sets of runs ---- */
@@ -218,15 +168,6 @@ static void on_owned_examined(void *owner, const struct weir_reply *reply,
                                           JSON_NEW("findings", json_incref(findings))));
 }
 
-/* The orchestrator's own files, before the selector is asked for its. */
-static enum weir_status check_own(struct topic_call *call, json_t *findings, struct weir_error *err)
-{
-    enum weir_status status = check_models(call->all, findings, err);
-    if (status == WEIR_OK)
-        status = check_receipts(call, findings, err);
-    return status == WEIR_OK ? check_run_sets(call->all, findings, err) : status;
-}
-
 static void on_cache_examined(struct topic_call *call, json_t *findings)
 {
     const struct msg_owned_examine request = {
@@ -235,6 +176,21 @@ static void on_cache_examined(struct topic_call *call, json_t *findings)
     json_decref(findings);
     weir_rpc_call(call->context->selector, MSG_owned_examine, &request, ORCHESTRATOR_REQUEST_MS,
                   on_owned_examined, call);
+}
+
+/* The orchestrator's other files, before the selector is asked for its. */
+static void on_models_examined(struct topic_call *call)
+{
+    struct weir_error err;
+    json_t *findings = json_object_get(call->collected, "findings");
+    enum weir_status status = check_receipts(call, findings, &err);
+    if (status == WEIR_OK)
+        status = check_run_sets(call->all, findings, &err);
+    if (status == WEIR_OK)
+        status = orchestrator_doctor_cache(call, orchestrator_topic_flag(call, "deep"),
+                                           on_cache_examined, &err);
+    if (status != WEIR_OK)
+        orchestrator_topic_refuse(call, &err);
 }
 
 static void on_examined(void *owner, const struct weir_reply *reply, const struct weir_error *err)
@@ -249,14 +205,9 @@ static void on_examined(void *owner, const struct weir_reply *reply, const struc
         answer_unfinished(call, answer->doing);
         return;
     }
-    struct weir_error own;
-    json_t *findings = findings_of(answer);
-    call->collected = JSON_FIELDS(JSON_NEW("findings", findings));
+    call->collected = JSON_FIELDS(JSON_NEW("findings", findings_of(answer)));
     call->number = (int64_t)answer->unlisted;
-    if (check_own(call, findings, &own) != WEIR_OK ||
-        orchestrator_doctor_cache(call, orchestrator_topic_flag(call, "deep"), on_cache_examined,
-                                  &own) != WEIR_OK)
-        orchestrator_topic_refuse(call, &own);
+    orchestrator_doctor_models(call, on_models_examined);
 }
 
 void orchestrator_topic_doctor(struct topic_call *call)

@@ -7,7 +7,12 @@
 
 #include <string.h>
 
-enum { SHARD_BYTES = 1 << 26, SHARD_BYTES_MIN = 1 << 10, SHARD_BYTES_MAX = 1 << 30 };
+enum {
+    SHARD_BYTES = 1 << 26,
+    SHARD_BYTES_MIN = 1 << 10,
+    SHARD_BYTES_MAX = 1 << 30,
+    PAGE_EXPORTS = 2000 /* of one answer: a message is bounded */
+};
 
 /* ---- how they are ---- */
 
@@ -51,13 +56,27 @@ static void answer_one(struct topic_call *call, int64_t number)
     WEIR_AUTO(weir_rows) rows = NULL;
     struct weir_error err;
 
-    if (DB_RUN(call->context->db, Q_exports, &rows, &err, DB_I64(number)) != WEIR_OK)
+    if (DB_RUN(call->context->db, Q_export_get, &rows, &err, DB_I64(number)) != WEIR_OK)
         orchestrator_topic_refuse(call, &err);
     else if (weir_rows_count(rows) == 0)
         topic_fail(call, WEIR_NOT_FOUND, "export %lld: there is none; weir exports lists them",
                    (long long)number);
     else
         orchestrator_topic_answer(call, export_json(call, rows, 0));
+}
+
+/* Oldest first. One more than a page tells that there are older ones. */
+static json_t *page_json(const struct topic_call *call, const struct weir_rows *rows)
+{
+    bool has_older = weir_rows_count(rows) > PAGE_EXPORTS;
+    size_t count = has_older ? PAGE_EXPORTS : weir_rows_count(rows);
+    json_t *list = json_array();
+    for (size_t i = count; i-- > 0;)
+        json_array_append_new(list, export_json(call, rows, i));
+    json_t *page = JSON_FIELDS(JSON_NEW("exports", list));
+    if (has_older)
+        json_object_set_new(page, "before", json_integer(weir_rows_i64(rows, count - 1, "number")));
+    return page;
 }
 
 void orchestrator_topic_exports(struct topic_call *call)
@@ -70,14 +89,13 @@ void orchestrator_topic_exports(struct topic_call *call)
         answer_one(call, number);
         return;
     }
-    if (DB_RUN(call->context->db, Q_exports, &rows, &err, DB_I64(0)) != WEIR_OK) {
+    if (DB_RUN(call->context->db, Q_exports_page, &rows, &err,
+               DB_I64(orchestrator_topic_number(call, "before", 0)),
+               DB_I64(PAGE_EXPORTS + 1)) != WEIR_OK) {
         orchestrator_topic_refuse(call, &err);
         return;
     }
-    json_t *list = json_array();
-    for (size_t i = 0; i < weir_rows_count(rows); i++)
-        json_array_append_new(list, export_json(call, rows, i));
-    orchestrator_topic_answer(call, JSON_FIELDS(JSON_NEW("exports", list)));
+    orchestrator_topic_answer(call, page_json(call, rows));
 }
 
 /* ---- orders ---- */

@@ -5,7 +5,12 @@
 #include "core/base/clock.h"
 #include "orchestrator/values/json_object.h"
 
-enum { NOTED_MS_MAX = 5000, LOOK_MS = 10, REVOKED_SHOWN = 100 };
+enum {
+    NOTED_MS_MAX = 5000,
+    LOOK_MS = 10,
+    REVOKED_SHOWN = 100,
+    PAGE_KEYS = 5000 /* of one answer: a message is bounded */
+};
 
 /* ---- the list ---- */
 
@@ -22,10 +27,20 @@ static json_t *key_json(const struct weir_rows *rows, size_t row, bool is_revoke
                                                       : json_null()));
 }
 
-static void add_keys(json_t *list, const struct weir_rows *rows, bool are_revoked)
+static void add_revoked(json_t *list, const struct weir_rows *rows)
 {
     for (size_t i = 0; i < weir_rows_count(rows); i++)
-        json_array_append_new(list, key_json(rows, i, are_revoked));
+        json_array_append_new(list, key_json(rows, i, true));
+}
+
+/* By name. One more than a page tells that there are others in front of it. */
+static void add_page(json_t *list, const struct weir_rows *rows, const char **ret_before)
+{
+    bool has_others = weir_rows_count(rows) > PAGE_KEYS;
+    size_t count = has_others ? PAGE_KEYS : weir_rows_count(rows);
+    for (size_t i = count; i-- > 0;)
+        json_array_append_new(list, key_json(rows, i, false));
+    *ret_before = has_others ? weir_rows_text(rows, count - 1, "name") : NULL;
 }
 
 static json_t *services_json(const struct topic_call *call)
@@ -44,22 +59,25 @@ void orchestrator_topic_keys_list(struct topic_call *call)
     struct weir_error err;
     WEIR_AUTO(weir_rows) rows = NULL;
     WEIR_AUTO(weir_rows) revoked = NULL;
-    bool wants_all = orchestrator_topic_flag(call, "all");
-    enum weir_status status = DB_RUN(call->context->db, Q_keys_in_force, &rows, &err);
-    if (status == WEIR_OK && wants_all)
+    const char *before = orchestrator_topic_text(call, "before", "");
+    bool wants_revoked = orchestrator_topic_flag(call, "all") && before[0] == '\0';
+    enum weir_status status =
+        DB_RUN(call->context->db, Q_keys_page, &rows, &err, DB_TEXT(before), DB_I64(PAGE_KEYS + 1));
+    if (status == WEIR_OK && wants_revoked)
         status = DB_RUN(call->context->db, Q_keys_revoked, &revoked, &err, DB_I64(REVOKED_SHOWN));
     if (status != WEIR_OK) {
         orchestrator_topic_refuse(call, &err);
         return;
     }
     json_t *list = json_array();
-    add_keys(list, rows, false);
-    if (wants_all)
-        add_keys(list, revoked, true);
+    add_page(list, rows, &before);
+    if (wants_revoked)
+        add_revoked(list, revoked);
     orchestrator_topic_answer(
         call, JSON_FIELDS(JSON_TEXT_OR_NULL("platform", orchestrator_keys_address(call->all->keys)),
                           JSON_NUMBER("number", orchestrator_keys_number(call->all->keys)),
-                          JSON_NEW("keys", list), JSON_NEW("services", services_json(call))));
+                          JSON_NEW("keys", list), JSON_NEW("services", services_json(call)),
+                          JSON_TEXT_IF_ANY("before", before)));
 }
 
 /* ---- changes ---- */

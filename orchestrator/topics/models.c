@@ -11,14 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { IDS_MAX = 100000, ANCESTORS_MAX = 100000, PAGE_MODELS = 500, PAGE_MEASURES = 20000 };
+enum {
+    IDS_MAX = 100000,
+    ANCESTORS_MAX = 50000, /* what a message holds */
+    PAGE_MODELS = 500,
+    PAGE_MEASURES = TOPIC_MEASURES_MAX
+};
 
-/* Of the model, among the measures of all. */
-static json_t *evaluations_json(const struct weir_rows *rows, const char *model)
+static json_t *evaluations_json(const struct weir_rows *rows, const struct topic_measures *measures)
 {
     json_t *array = json_array();
-    for (size_t i = orchestrator_topic_first_measure(rows, model);
-         i < weir_rows_count(rows) && strcmp(weir_rows_text(rows, i, "model"), model) == 0; i++) {
+    for (size_t i = measures->first; i < measures->end; i++) {
         json_t *value = weir_rows_is_null(rows, i, "value")
                             ? json_string("undefined")
                             : json_real(weir_rows_f64(rows, i, "value"));
@@ -40,7 +43,8 @@ static json_t *model_json(const struct topics *topics, const struct stored_model
 {
     const struct pipeline *pipeline =
         orchestrator_pipeline_by_id(topics->pipelines, model->pipeline);
-    return JSON_FIELDS(
+    const struct topic_measures told = orchestrator_topic_measures_of(measures, model->id);
+    json_t *json = JSON_FIELDS(
         JSON_TEXT("model", model->id),
         JSON_TEXT("pipeline", pipeline == NULL ? "" : orchestrator_pipeline_config(pipeline)->name),
         JSON_NUMBER("trigger", model->trigger), JSON_NUMBER("run", model->run),
@@ -51,9 +55,12 @@ static json_t *model_json(const struct topics *topics, const struct stored_model
         JSON_TIME("created", model->created_us),
         JSON_TEXT_OR_NULL("replaced_by", model->replaced_by),
         JSON_NUMBER("erasure", model->erasure), JSON_NEW("cost", orchestrator_json_of(model->cost)),
-        JSON_NEW("evaluations", evaluations_json(measures, model->id)),
+        JSON_NEW("evaluations", evaluations_json(measures, &told)),
         JSON_TEXT("scored_by", model->scored_by), JSON_TEXT("held_out_by", model->held_out_by),
         JSON_TEXT("base", model->base), JSON_NUMBER("stored_bytes", model->stored_bytes));
+    if (told.left_out > 0)
+        json_object_set_new(json, "evaluations_left_out", json_integer((json_int_t)told.left_out));
+    return json;
 }
 
 /* Answers about models of the pipeline of that number; 0: of any. Consumes `json` and the call. */
@@ -206,23 +213,22 @@ static enum weir_status requested_ids(const struct topic_call *call, struct id_b
 enum weir_status orchestrator_topic_ancestors_json(const struct topic_call *call, const char *model,
                                                    json_t *ancestors, struct weir_error *err)
 {
-    WEIR_AUTO_FREE char *id = weir_strdup(model);
-    enum weir_status status = WEIR_OK;
-    while (id != NULL && status == WEIR_OK && json_array_size(ancestors) < ANCESTORS_MAX) {
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status = DB_RUN(call->context->db, Q_model_ancestors, &rows, err,
+                                     DB_TEXT(model), DB_I64(ANCESTORS_MAX));
+    if (status == WEIR_OK && weir_rows_count(rows) == 0) {
         struct stored_model one = {0};
-        status = orchestrator_model_get(call->context, id, &one, err);
-        if (status == WEIR_OK) {
-            json_array_append_new(ancestors, JSON_FIELDS(JSON_TEXT("model", one.id),
-                                                         JSON_NUMBER("trigger", one.trigger),
-                                                         JSON_TEXT("state", one.state),
-                                                         JSON_TEXT("set_digest", one.set_digest),
-                                                         JSON_TIME("until", one.until_time),
-                                                         JSON_TEXT("scored_by", one.scored_by)));
-            free(id);
-            id = one.parent == NULL ? NULL : weir_strdup(one.parent);
-        }
+        status = orchestrator_model_get(call->context, model, &one, err); /* says what is wrong */
         orchestrator_model_fini(&one);
     }
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
+        json_array_append_new(
+            ancestors, JSON_FIELDS(JSON_TEXT("model", weir_rows_text(rows, i, "id")),
+                                   JSON_NUMBER("trigger", weir_rows_i64(rows, i, "trigger")),
+                                   JSON_TEXT("state", weir_rows_text(rows, i, "state")),
+                                   JSON_TEXT("set_digest", weir_rows_text(rows, i, "set_digest")),
+                                   JSON_TIME("until", weir_rows_i64(rows, i, "until_time")),
+                                   JSON_TEXT("scored_by", weir_rows_text(rows, i, "scored_by"))));
     return status;
 }
 

@@ -69,19 +69,24 @@ enum weir_status orchestrator_topic_add_checks(struct topics *topics, int64_t pi
     return status;
 }
 
-size_t orchestrator_topic_first_measure(const struct weir_rows *measures, const char *model)
+struct topic_measures orchestrator_topic_measures_of(const struct weir_rows *measures,
+                                                     const char *model)
 {
-    size_t low = 0, high = weir_rows_count(measures);
-    WEIR_BISECT(low, high, at, strcmp(weir_rows_text(measures, at, "model"), model) < 0);
-    return low;
+    size_t first = 0, end = weir_rows_count(measures), most = end;
+    WEIR_BISECT(first, most, at, strcmp(weir_rows_text(measures, at, "model"), model) < 0);
+    size_t behind = first;
+    WEIR_BISECT(behind, end, at, strcmp(weir_rows_text(measures, at, "model"), model) <= 0);
+    size_t count = behind - first;
+    size_t told = count < TOPIC_MEASURES_MAX ? count : TOPIC_MEASURES_MAX;
+    return (struct topic_measures){first, first + told, count - told};
 }
 
 /* Metrics of the model, among those of all; a replacement that was not measured shows none. */
 static void add_evaluations(const struct weir_rows *rows, const char *model, json_t *row)
 {
     json_t *array = json_array();
-    for (size_t i = orchestrator_topic_first_measure(rows, model);
-         i < weir_rows_count(rows) && strcmp(weir_rows_text(rows, i, "model"), model) == 0; i++) {
+    const struct topic_measures measures = orchestrator_topic_measures_of(rows, model);
+    for (size_t i = measures.first; i < measures.end; i++) {
         json_t *value = weir_rows_is_null(rows, i, "value")
                             ? json_string("undefined")
                             : json_real(weir_rows_f64(rows, i, "value"));
@@ -94,6 +99,9 @@ static void add_evaluations(const struct weir_rows *rows, const char *model, jso
                                JSON_NUMBER("samples", weir_rows_i64(rows, i, "samples"))));
     }
     json_object_set_new(row, "evaluations", array);
+    if (measures.left_out > 0)
+        json_object_set_new(row, "evaluations_left_out",
+                            json_integer((json_int_t)measures.left_out));
 }
 
 static void add_row(const struct weir_rows *rows, size_t i, const struct weir_rows *measures,

@@ -75,6 +75,7 @@ struct topic_call {
     struct rehearsal *rehearsal;             /* a topic's own */
     struct erase_requests *requests;         /* a topic's own */
     struct doctor_cache *cache;              /* a topic's own */
+    struct doctor_models *models;            /* a topic's own */
     struct audit_chain *chain;               /* a topic's own */
 };
 
@@ -138,8 +139,14 @@ enum weir_status orchestrator_topic_ancestors_json(const struct topic_call *call
                                                    struct weir_error *err) WEIR_MUST_USE;
 /* A decision as it was kept, of the features that have moved only the first: the event has all (report.c). */
 json_t *orchestrator_topic_decision(const char *text);
-/* Returns the first of the measures that is not before the model's, in an order of bytes. */
-size_t orchestrator_topic_first_measure(const struct weir_rows *measures, const char *model);
+/* The measures of one model, among those of all, in an order of bytes: as many as an answer holds. */
+enum { TOPIC_MEASURES_MAX = 20000 };
+struct topic_measures {
+    size_t first, end;
+    size_t left_out; /* after them */
+};
+struct topic_measures orchestrator_topic_measures_of(const struct weir_rows *measures,
+                                                     const char *model);
 /* Appends the newest decisions of the trigger policy of a pipeline (report.c), at most `most`, oldest first. */
 enum weir_status orchestrator_topic_add_checks(struct topics *topics, int64_t pipeline,
                                                int64_t most, json_t *checks,
