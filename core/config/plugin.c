@@ -108,8 +108,8 @@ static enum weir_status read_options(const struct opening *opening, struct cfg_o
     WEIR_AUTO_FREE struct cfg_key *keys = cfg_join(opening->keys, opened->plugin->options, own_at);
     opened->memory = weir_calloc(1, own_at + opened->plugin->options_size + 1);
     opened->options = (char *)opened->memory + own_at;
-    return cfg_read(keys, CFG_CLOSED, weir_yaml_is_mapping(opening->node) ? opening->node : NULL,
-                    opening->path, opening->registry->key, opened->memory, err);
+    return cfg_read(keys, weir_yaml_is_mapping(opening->node) ? CFG_CLOSED : CFG_ALONE,
+                    opening->node, opening->path, opening->registry->key, opened->memory, err);
 }
 
 enum weir_status cfg_plugin_open(const struct cfg_registry *registry,

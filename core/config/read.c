@@ -212,8 +212,8 @@ enum weir_status cfg_read_section(const struct cfg_reading *asked)
         .path = asked->path != NULL ? asked->path : "",
         .err = asked->err,
     };
-    if (asked->node != NULL && !weir_yaml_is_mapping(asked->node) &&
-        !weir_yaml_is_null(asked->node))
+    if (asked->strictness != CFG_ALONE && asked->node != NULL &&
+        !weir_yaml_is_mapping(asked->node) && !weir_yaml_is_null(asked->node))
         return fail_shape(&reading);
     if (asked->strictness == CFG_CLOSED)
         check_unknown(&reading, asked->also);

@@ -78,6 +78,7 @@ struct cfg_key {
 enum cfg_strictness {
     CFG_CLOSED, /* a key outside the table is an error */
     CFG_OPEN,   /* other keys belong to another reader */
+    CFG_ALONE, /* the node is a name that stands for a mapping without keys: it places complaints */
 };
 
 /* Arguments of one reading: seven are too many for a parameter list, so they come by place. */

@@ -150,6 +150,7 @@ static void complaints_name_the_place_and_what_was_expected(void **state)
         {&NAMED, NULL, "[point]", "f.yaml:1:1: s: expected a shape such as point"},
         {&SHAPES, NULL, "{kind: square}",
          "f.yaml:1:1: s: the key 'side' is missing: length of a side"},
+        {&NAMED, NULL, "square", "f.yaml:1:1: s: the key 'side' is missing: length of a side"},
         {&SHAPES, NULL, "{kind: point, side: 3}", "f.yaml:1:15: s.side: unknown key"},
         {&SHAPES, &DRAWN, "{filled: maybe}",
          "f.yaml:1:1: s: the key 'kind' is missing: which shape\n"
