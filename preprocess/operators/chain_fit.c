@@ -84,8 +84,39 @@ enum weir_status preprocess_chain_fit_merge(struct chain *chain, struct weir_byt
     return status;
 }
 
-static enum weir_status finish_step(struct chain_step *step, struct weir_buf *fitted,
-                                    struct weir_error *err)
+/* Returns the key that a complaint begins with, or whose value it begins with: of a file, its name. */
+static size_t find_key(const struct weir_yaml_node *node, const char *complaint)
+{
+    for (size_t i = 0; i < weir_yaml_pairs(node); i++) {
+        const char *texts[] = {weir_yaml_key(node, i), weir_yaml_text(weir_yaml_value(node, i))};
+
+        for (size_t k = 0; k < WEIR_COUNT(texts); k++) {
+            size_t size = texts[k] != NULL ? strlen(texts[k]) : 0;
+            if (size > 0 && strncmp(complaint, texts[k], size) == 0 && complaint[size] == ':')
+                return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
+/* Reads the files that the options of an operator name, and places complaints at the key that does. */
+static enum weir_status read_given(const struct chain *chain, struct chain_step *step,
+                                   struct weir_buf *fitted, struct weir_error *err)
+{
+    WEIR_AUTO_BUF place = {0};
+    const struct weir_yaml_node *node = weir_yaml_at(chain->operators, step->written);
+    enum weir_status status = step->op->fit->finish(step->state, fitted, err);
+
+    if (status == WEIR_OK)
+        return status;
+    size_t key = find_key(node, err->text);
+    weir_yaml_place(key != SIZE_MAX ? weir_yaml_value(node, key) : node, &place);
+    return weir_error_wrap(err, status, "%spreprocess.operators: %s", weir_buf_text(&place),
+                           step->op->name);
+}
+
+static enum weir_status finish_step(const struct chain *chain, struct chain_step *step,
+                                    struct weir_buf *fitted, struct weir_error *err)
 {
     char name[WEIR_FITTED_NAME_BYTES];
     name_of(step->op, name);
@@ -95,6 +126,8 @@ static enum weir_status finish_step(struct chain_step *step, struct weir_buf *fi
     enum weir_status status = WEIR_OK;
     if (step->inherited.size > 0)
         weir_buf_append(fitted, step->inherited.at, step->inherited.size);
+    else if (chain_is_given(step))
+        status = read_given(chain, step, fitted, err);
     else
         status = step->op->fit->finish(step->state, fitted, err);
     if (status == WEIR_OK)
@@ -109,7 +142,7 @@ enum weir_status preprocess_chain_check_files(struct chain *chain, struct weir_e
         WEIR_AUTO_BUF given = {0};
         struct chain_step *step = &chain->step[i];
         if (chain_is_given(step) && step->inherited.size == 0)
-            status = step->op->fit->finish(step->state, &given, err);
+            status = read_given(chain, step, &given, err);
     }
     return status;
 }
@@ -122,7 +155,7 @@ enum weir_status preprocess_chain_fit_finish(struct chain *chain, struct weir_bu
         struct chain_step *step = &chain->step[i];
         enum weir_status status = WEIR_OK;
         if (step->op->fit != NULL)
-            status = finish_step(step, fitted, err);
+            status = finish_step(chain, step, fitted, err);
         if (status != WEIR_OK)
             return status;
     }

@@ -123,7 +123,9 @@ void preprocess_trial_fit(struct trial *trial, const struct records *datasets, s
 
 void preprocess_trial_end(struct trial *trial)
 {
-    if (trial->is_unfit && trial->failed == 0)
+    struct weir_error err;
+    if (trial->is_unfit && trial->failed == 0 &&
+        preprocess_chain_check_files(trial->chain, &err) == WEIR_OK) /* else check() says it */
         cfg_note_at(trial->complaints, WEIR_INVALID, trial->operators, "preprocess.operators: %s",
                     trial->unfit.text);
 }

@@ -194,10 +194,13 @@ static void a_token_that_an_option_names_must_be_there(void **state)
     WEIR_AUTO_FREE char *good = weir_format("[{op: wordpiece, vocabulary: %s}]", path);
     WEIR_AUTO_FREE char *bad = weir_format("[{op: wordpiece, vocabulary: %s, end: '[SEP]'}]", path);
     assert_int_equal(check_chain(good, &err), WEIR_OK);
-    expect_refused(check_chain(bad, &err), &err, "end: found '[SEP]', expected a token");
+    expect_refused(check_chain(bad, &err), &err,
+                   "preprocess.operators: wordpiece: end: found '[SEP]', expected a token");
     assert_int_equal(
         check_chain("[{op: bpe, vocabulary: /nowhere/v.json, merges: /nowhere/m.txt}]", &err),
         WEIR_NOT_FOUND);
+    assert_string_equal(err.text, "test.yaml:1:24: preprocess.operators: bpe: /nowhere/v.json: "
+                                  "cannot open: No such file or directory");
     WEIR_AUTO_FREE char *few = weir_format("[{op: bpe, vocabulary: %s, merges: %s}]",
                                            write_file("v.json", weir_bytes_of("{\"a\": 1}")), path);
     write_file("v.txt", weir_bytes_of("#version: 0.2\n"));
