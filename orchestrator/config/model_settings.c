@@ -96,8 +96,12 @@ static enum weir_status read_keep(const struct weir_yaml_node *node,
     settings->keep_count = keep.last > 0 ? keep.last : keep.best;
     if (keep.last > 0)
         return WEIR_OK;
-    status = orchestrator_metric_open(keep.by == NULL ? node : keep.by, "models.keep.by",
-                                      &settings->keep_by, err);
+    if (keep.by == NULL)
+        return weir_yaml_fail(node, err,
+                              "models.keep: best needs the metric that it is by, expected {best: "
+                              "%llu, by: roc_auc} for example",
+                              (unsigned long long)keep.best);
+    status = orchestrator_metric_open(keep.by, "models.keep.by", &settings->keep_by, err);
     if (status == WEIR_OK)
         settings->higher_is_better = orchestrator_metric_of(settings->keep_by)->higher_is_better;
     return status;

@@ -125,13 +125,23 @@ static struct cfg_table table_of(const struct weir_yaml_node *source)
     return table;
 }
 
+/* Of a format that is unknown, or missing, storage complains: it may be meant to be one. */
+static bool is_table(const struct weir_yaml_node *source)
+{
+    static const char *const OTHERS[] = {"binary", "files", "jsonl", "mds", "tar", "tfrecord"};
+    const char *format = weir_yaml_text(weir_yaml_get(source, "format"));
+    for (size_t i = 0; i < WEIR_COUNT(OTHERS); i++)
+        if (weir_str_equal(format, OTHERS[i]))
+            return false;
+    return true;
+}
+
 static void add_dataset(struct preprocess_tables *tables, const struct weir_yaml_node *dataset,
                         const struct weir_bytes *found)
 {
     const char *name = weir_yaml_text(weir_yaml_get(dataset, "name"));
     const struct weir_yaml_node *source = weir_yaml_get(dataset, "source");
-    if (name == NULL || weir_yaml_get(dataset, "updates") != NULL ||
-        !weir_str_equal(weir_yaml_text(weir_yaml_get(source, "format")), "csv"))
+    if (name == NULL || weir_yaml_get(dataset, "updates") != NULL || !is_table(source))
         return;
     const struct cfg_table table = table_of(source);
     struct columns columns =
@@ -141,7 +151,8 @@ static void add_dataset(struct preprocess_tables *tables, const struct weir_yaml
     struct operator_records *records = &tables->records;
     if (records->dataset == NULL)
         *records = (struct operator_records){.dataset = name, .dialect = table.dialect};
-    records->are_awaited |= found == NULL && table.header;
+    bool is_csv = weir_str_equal(weir_yaml_text(weir_yaml_get(source, "format")), "csv");
+    records->are_awaited |= !is_csv || (found == NULL && table.header);
     join_columns(records, name, &columns);
     join_missing(tables, &table.missing);
 }

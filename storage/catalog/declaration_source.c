@@ -24,7 +24,8 @@ const struct cfg_key STORAGE_SOURCE_KEYS[] = {
              .max = 1 << 30, .doc = "with push: bytes of such a file, then the next one begins"),
     CFG_NODE(struct source_section, s3, .doc = "instead of a path: a bucket of an object store"),
     CFG_TEXT(struct source_section, format, .required = true,
-             .doc = "one of those below; its own keys follow"),
+             .doc = "how the files are written: csv, jsonl, files (one sample each), binary, tar, "
+                    "tfrecord or mds; each has keys of its own"),
     CFG_TEXT(struct source_section, include, .fallback = "*",
              .doc = "files that count: a pattern of the name, or with / of the path"),
     CFG_TEXT(struct source_section, manifest, .fallback = "manifest.csv",

@@ -73,6 +73,15 @@ EACH = [  # (of the good file, what stands there instead), …, and what the one
     ([("batch: {samples: 32}", "batch: {samples: 101, last: drop}")], r"preprocess\.batch\.last: found drop, which leaves nothing of the 100 samples of a trigger"),
     ([("path: FOLDER", "path: FOLDER/*.csv")], r"datasets\[0\]\.source\.path: there is no folder '/.*/data/\*\.csv' here: a path is no pattern, source\.include is one"),
     ([("path: FOLDER", "path: ~/visits")], r"datasets\[0\]\.source\.path: there is no folder '~/visits' here: no shell reads this, write the path out in full"),
+    ([("best: 3, by: accuracy", "best: 3")], r"models\.keep: best needs the metric that it is by, expected \{best: 3, by: roc_auc\} for example"),
+    ([("format: csv", "format: cvs")], r"datasets\[0\]\.source\.format: unknown format 'cvs' \(did you mean csv\?\)"),
+    ([("format: csv", "format: cvs"), (FIELDS, "{op: csv_fields, fields: [x]}")], r"datasets\[0\]\.source\.format: unknown format 'cvs' \(did you mean csv\?\)"),
+    ([("format: csv, ", ""), (FIELDS, "{op: csv_fields, fields: [x]}")], r"datasets\[0\]\.source: the key 'format' is missing: how the files are written: csv, jsonl"),
+    ([("format: csv", "format: parquet")], r"datasets\[0\]\.source\.format: unknown format 'parquet'"),
+    ([("epochs: 1", "epochs: 1, schedule: step")], r"training\.schedule: the key 'every' is missing"),
+    ([("epochs: 1", "epochs: 1, schedule: {name: step}")], r"training\.schedule: the key 'every' is missing"),
+    ([(FIELDS, "{op: csv_text, field: kind}\n    - {op: wordpiece, vocabulary: /no/such/vocab.txt}"), ("model: linear", "model: {name: text_bag, buckets: 1000}")],
+     r"preprocess\.operators: wordpiece: /no/such/vocab\.txt: cannot open: No such file or directory"),
     ([("samples: 100", "samples: many")], r"trigger\.samples: expected an integer >= 1, found 'many'"),
 ]
 GOOD_ONES = [  # that a rule must not refuse
