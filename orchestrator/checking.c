@@ -19,7 +19,7 @@
 struct checking {
     const char *file;
     const char *bin_dir;
-    const struct orchestrator_prices *prices; /* NULL: not known */
+    const struct orchestrator_site *site; /* NULL: not known */
     struct cfg_complaints *all;
     const struct orchestrator_identity *identity; /* of who opens data; NULL: who we are */
     const char *folders; /* sources that need their folder now: storage/preview/folder.h */
@@ -181,7 +181,7 @@ static void check_cell(const struct checking *grid_checking, const struct compar
     if (!cfg_note(grid_checking->all, weir_file_write_atomic(file, weir_buf_view(&text), &err),
                   &err))
         return;
-    orchestrator_config_complain(file, weir_buf_view(&text), grid_checking->prices, &found);
+    orchestrator_config_complain(file, weir_buf_view(&text), grid_checking->site, &found);
     check_others(&checking, &tensors);
     check_folders(&checking);
     look(&checking, "trainer", weir_buf_view(&tensors), &out);
@@ -252,7 +252,7 @@ static enum weir_status check(struct checking *checking, enum extent extent,
         cfg_complaints_sort(checking->all, checking->file);
         return checking->all->status;
     }
-    orchestrator_config_complain(checking->file, weir_buf_view(text), checking->prices,
+    orchestrator_config_complain(checking->file, weir_buf_view(text), checking->site,
                                  checking->all);
     if (extent != WITHOUT_DATA) {
         checking->identity = drops(checking, *place, &identity) ? &identity : NULL;
@@ -271,7 +271,7 @@ static struct checking checking_of(const struct orchestrator_checked *file,
 {
     return (struct checking){
         .file = file->path,
-        .prices = file->prices,
+        .site = file->site,
         .all = all,
         .folders = file->is_elsewhere ? "remarked" : "awaited",
     };
@@ -293,14 +293,13 @@ enum weir_status orchestrator_checking_data(const struct orchestrator_checked *f
     return check(&checking, WITH_DATA, &nowhere, text, shown);
 }
 
-enum weir_status orchestrator_checking_run(const char *file,
-                                           const struct orchestrator_prices *prices,
+enum weir_status orchestrator_checking_run(const char *file, const struct orchestrator_site *site,
                                            const struct orchestrator_datadir_options *place,
                                            struct weir_buf *text, struct cfg_complaints *all)
 {
     struct checking checking = {
         .file = file,
-        .prices = prices,
+        .site = site,
         .all = all,
         .folders = access(place->path, F_OK) == 0 ? "remarked" : "needed", /* it may go on */
     };

@@ -3,13 +3,13 @@
 #define ORCHESTRATOR_CHECKING_H
 
 #include "core/config/complaints.h"
-#include "orchestrator/config/prices.h"
+#include "orchestrator/config/site.h"
 #include "orchestrator/platform/datadir.h"
 
 /* A file to check, and what is known of where it is to run. */
 struct orchestrator_checked {
     const char *path;
-    const struct orchestrator_prices *prices; /* the system file's; NULL: not known */
+    const struct orchestrator_site *site; /* of the system file; NULL: not known */
     const char *user;  /* user whom root becomes to open data; NULL: the one that is chosen */
     bool is_elsewhere; /* the data: a source folder that is missing here is no mistake */
 };
@@ -28,8 +28,7 @@ enum weir_status orchestrator_checking_data(const struct orchestrator_checked *f
 /* The same before a run in the data directory `place`, which judges a share of bad records by all of them: those that
  * are bad beside good ones are remarks, and no program is run. A source folder that is missing is a mistake unless
  * there is such a directory already, which may have the samples. */
-enum weir_status orchestrator_checking_run(const char *file,
-                                           const struct orchestrator_prices *prices,
+enum weir_status orchestrator_checking_run(const char *file, const struct orchestrator_site *site,
                                            const struct orchestrator_datadir_options *place,
                                            struct weir_buf *text,
                                            struct cfg_complaints *all) WEIR_MUST_USE;

@@ -184,20 +184,21 @@ static int check_config(const struct command *command)
     CFG_AUTO_COMPLAINTS complaints = {0};
     const char *file = command->check_config;
     struct orchestrator_system system = {.user = NULL};
+    const struct orchestrator_site site = {&system.prices, &system.sharing};
     enum weir_status status;
     bool is_alone = command->system == NULL && command->programs.count == 0;
     struct orchestrator_checked checked = {.path = file, .is_elsewhere = command->elsewhere};
     bool is_allowed =
         is_alone || cfg_note(&complaints, hand_on_allowed(command, &system, &err), &err);
     if (is_allowed && command->system != NULL)
-        checked.prices = &system.prices;
+        checked.site = &site;
     checked.user = system.user;
     if (!is_allowed) {
         status = orchestrator_checking_file(&checked, &text, &complaints); /* by itself */
         status = status == WEIR_OK ? complaints.status : status;
     } else if (command->before_run)
         status = orchestrator_checking_run(
-            file, checked.prices,
+            file, checked.site,
             &(struct orchestrator_datadir_options){.path = command->data_dir, .user = system.user},
             &text, &complaints);
     else if (command->data)
@@ -448,7 +449,8 @@ static int run(const struct command *command, const char *file)
     if (cfg_note(&complaints, hand_on_allowed(command, &system, &err), &err)) {
         const struct orchestrator_datadir_options place = {.path = command->data_dir,
                                                            .user = system.user};
-        status = orchestrator_checking_run(file, &system.prices, &place, &text, &complaints);
+        const struct orchestrator_site site = {&system.prices, &system.sharing};
+        status = orchestrator_checking_run(file, &site, &place, &text, &complaints);
     }
     orchestrator_system_fini(&system);
     if (status != WEIR_OK) {

@@ -240,10 +240,11 @@ static enum weir_status begin_cell(struct handled *handled, struct weir_error *e
     const struct pipeline_file file = {.name = handled->comparison->file,
                                        .text = weir_buf_view(&text),
                                        .owner = handled->comparison->owner};
+    const struct orchestrator_site site = orchestrator_site_of(handled->all->context);
     handled->file = &file;
     enum weir_status status = orchestrator_config_parse(file.name, file.text, &config, err);
     if (status == WEIR_OK)
-        status = orchestrator_config_check_system(config, &handled->all->context->prices, err);
+        status = orchestrator_config_check_system(config, &site, err);
     if (status == WEIR_OK)
         status = check_name(handled->all, config->name, err);
     return status == WEIR_OK ? begin_pipeline(handled, WEIR_TAKE(config), err) : status;

@@ -446,3 +446,16 @@ void orchestrator_config_foresee(const struct orchestrator_config *config,
         remark_balance(config, weir_yaml_at(datasets, i), complaints);
     }
 }
+
+void orchestrator_config_remark_site(const struct orchestrator_config *config,
+                                     struct cfg_complaints *complaints)
+{
+    if (config->budget.money > 0)
+        cfg_note_at(complaints, WEIR_OK, weir_yaml_get(section_of(config, "budget"), "money"),
+                    "budget.money: needs prices in the system file, which was not looked at: "
+                    "check with that, too (--with)");
+    if (config->gpus > 0 && config->program[0] != '\0')
+        cfg_note_at(complaints, WEIR_OK, weir_yaml_get(section_of(config, "training"), "gpus"),
+                    "training.gpus: needs as many gpus in the system file, which was not looked "
+                    "at: check with that, too (--with)");
+}

@@ -13,4 +13,8 @@ void orchestrator_config_agree(const struct orchestrator_config *config,
 void orchestrator_config_foresee(const struct orchestrator_config *config,
                                  struct cfg_complaints *complaints);
 
+/* Adds remarks on what a system file has to have: nobody knows of one. */
+void orchestrator_config_remark_site(const struct orchestrator_config *config,
+                                     struct cfg_complaints *complaints);
+
 #endif

@@ -381,15 +381,43 @@ static enum weir_status check_program(const struct orchestrator_config *config,
     return status;
 }
 
+/* Runs would be refused once the data is there. */
+static enum weir_status check_slots(const struct orchestrator_config *config,
+                                    const struct orchestrator_sharing *sharing,
+                                    struct weir_error *err)
+{
+    const struct weir_yaml_node *training =
+        weir_yaml_get(weir_yaml_root(config->document), "training");
+    uint64_t most = orchestrator_quota_gpus(sharing, config->name);
+
+    if (config->gpus <= most)
+        return WEIR_OK;
+    if (most == 0)
+        return weir_yaml_fail(weir_yaml_get(training, "gpus"), err,
+                              "training.gpus: found %llu, and the system file has no GPU slots: "
+                              "expected gpus: %llu there, or none here",
+                              (unsigned long long)config->gpus, (unsigned long long)config->gpus);
+    return weir_yaml_fail(weir_yaml_get(training, "gpus"), err,
+                          "training.gpus: found %llu, expected at most %llu of the system file "
+                          "(gpus, and quotas.%s)",
+                          (unsigned long long)config->gpus, (unsigned long long)most, config->name);
+}
+
 enum weir_status orchestrator_config_check_system(const struct orchestrator_config *config,
-                                                  const struct orchestrator_prices *prices,
+                                                  const struct orchestrator_site *site,
                                                   struct weir_error *err)
 {
     const struct weir_yaml_node *budget = weir_yaml_get(weir_yaml_root(config->document), "budget");
-    enum weir_status status = check_program(config, err);
+    struct weir_error one;
+    CFG_AUTO_COMPLAINTS all = {0};
 
-    return status == WEIR_OK ? orchestrator_budget_check_prices(budget, "budget", prices, err)
-                             : status;
+    cfg_note(&all, check_program(config, &one), &one);
+    if (site != NULL) {
+        cfg_note(&all, orchestrator_budget_check_prices(budget, "budget", site->prices, &one),
+                 &one);
+        cfg_note(&all, check_slots(config, site->sharing, &one), &one);
+    }
+    return cfg_complaints_end(&all, err);
 }
 
 bool orchestrator_config_names(const struct orchestrator_config *config, const char *dataset)

@@ -7,6 +7,7 @@
 #include "core/config/sections.h"
 #include "orchestrator/config/budget.h"
 #include "orchestrator/config/model_settings.h"
+#include "orchestrator/config/site.h"
 #include "orchestrator/evaluations/section.h"
 
 enum {
@@ -59,10 +60,10 @@ struct orchestrator_config {
 void orchestrator_config_read(struct orchestrator_config *config,
                               struct cfg_complaints *complaints);
 /* INVALID with file:line:column where training.program is not allowed, or does not do what a section needs, or where
- * money is limited that nothing costs (`prices`; NULL: not known). Not part of parsing: a recorded pipeline is loaded
- * whatever the system file says today. */
+ * money is limited that nothing costs, or more GPU slots are wanted than there are (`site`; NULL: not known). Not part
+ * of parsing: a recorded pipeline is loaded whatever the system file says today. */
 enum weir_status orchestrator_config_check_system(const struct orchestrator_config *config,
-                                                  const struct orchestrator_prices *prices,
+                                                  const struct orchestrator_site *site,
                                                   struct weir_error *err) WEIR_MUST_USE;
 /* True when one of its datasets, be it one of labels, is called `dataset`. */
 bool orchestrator_config_names(const struct orchestrator_config *config, const char *dataset);

@@ -29,7 +29,7 @@ enum weir_status orchestrator_config_parse(const char *file, struct weir_bytes t
 }
 
 void orchestrator_config_complain(const char *file, struct weir_bytes text,
-                                  const struct orchestrator_prices *prices,
+                                  const struct orchestrator_site *site,
                                   struct cfg_complaints *complaints)
 {
     struct weir_error err;
@@ -37,6 +37,8 @@ void orchestrator_config_complain(const char *file, struct weir_bytes text,
 
     if (config == NULL)
         return;
-    cfg_note(complaints, orchestrator_config_check_system(config, prices, &err), &err);
+    cfg_note(complaints, orchestrator_config_check_system(config, site, &err), &err);
     orchestrator_config_foresee(config, complaints);
+    if (site == NULL)
+        orchestrator_config_remark_site(config, complaints);
 }

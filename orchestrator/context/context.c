@@ -9,6 +9,11 @@ char *orchestrator_path(const struct context *context, const char *folder, const
     return weir_format("%s/%s/%s", context->data_dir, folder, name);
 }
 
+struct orchestrator_site orchestrator_site_of(const struct context *context)
+{
+    return (struct orchestrator_site){&context->prices, &context->sharing};
+}
+
 int64_t orchestrator_now_us(const struct context *context)
 {
     return context->clock.now_us != NULL ? context->clock.now_us(context->clock.owner)

@@ -5,7 +5,7 @@
 
 #include "core/loop/work.h"
 #include "core/rpc/rpc.h"
-#include "orchestrator/config/prices.h"
+#include "orchestrator/config/site.h"
 #include "orchestrator/sql/queries.h"
 
 enum {
@@ -41,6 +41,7 @@ struct context {
     struct weir_rpc_peer *selector;
     struct weir_rpc_peer *dispatcher;
     struct orchestrator_prices prices;
+    struct orchestrator_sharing sharing;
     uint64_t cache_bytes; /* budget of the rows that are kept of samples */
     struct orchestrator_listener listener;
     struct orchestrator_clock clock;
@@ -54,6 +55,9 @@ struct context {
 /* DATA_DIR/FOLDER/NAME in caller's memory. */
 char *orchestrator_path(const struct context *context, const char *folder,
                         const char *name) WEIR_MUST_USE;
+
+/* The site of this platform, borrowed, which pipelines are held against. */
+struct orchestrator_site orchestrator_site_of(const struct context *context);
 
 int64_t orchestrator_now_us(const struct context *context);
 

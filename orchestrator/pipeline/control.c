@@ -196,7 +196,8 @@ enum weir_status orchestrator_pipeline_submit(struct pipelines *pipelines,
     *ret_how = PIPELINE_KNOWN;
     if (known != NULL && has_file(known, file->text))
         return WEIR_OK;
-    status = orchestrator_config_check_system(config, &pipelines->context->prices, err);
+    const struct orchestrator_site site = orchestrator_site_of(pipelines->context);
+    status = orchestrator_config_check_system(config, &site, err);
     if (status == WEIR_OK)
         status = check_datasets(pipelines, config, err);
     if (status != WEIR_OK)

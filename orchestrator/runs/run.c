@@ -411,7 +411,7 @@ static void note_start(struct run *run)
 static void open_job(struct run *run)
 {
     const struct orchestrator_quota quota =
-        orchestrator_quota_of(&run->runs->sharing, run->outline.config->name);
+        orchestrator_quota_of(&run->context->sharing, run->outline.config->name);
     const struct run_foresight foresight = orchestrator_run_foresee(run);
     WEIR_AUTO_FREE char *set_path = weir_path_in(run->context->data_dir, run->set_path);
     struct msg_job_open message = {

@@ -40,7 +40,6 @@ struct runs {
     struct context *context;
     struct pool *pool; /* of workers, which hears of jobs; NULL: none */
     struct orchestrator_trainers trainers;
-    struct orchestrator_sharing sharing;
     struct arbiter *arbiter;    /* of trainers */
     struct run_watch *watch;    /* their processes */
     struct warm_trainers *warm; /* those that stay */

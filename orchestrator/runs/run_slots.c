@@ -29,7 +29,8 @@ enum weir_status orchestrator_run_request_slot(struct run *run, bool *ret_has,
 {
     struct runs *runs = run->runs;
     const struct orchestrator_config *config = run->outline.config;
-    const struct orchestrator_quota quota = orchestrator_quota_of(&runs->sharing, config->name);
+    const struct orchestrator_quota quota =
+        orchestrator_quota_of(&runs->context->sharing, config->name);
     const struct arbiter_claim claim = {
         .run = run->number,
         .pipeline = run->pipeline,
@@ -38,13 +39,11 @@ enum weir_status orchestrator_run_request_slot(struct run *run, bool *ret_has,
         .is_urgent = strcmp(run->mode, "train") == 0,
     };
     if (!orchestrator_arbiter_claim(runs->arbiter, &claim))
-        return weir_fail(
-            err, WEIR_INVALID,
-            "training.gpus: expected at most %zu of the system file (gpus, and quotas.%s), found "
-            "%" PRIu64,
-            claim.quota.gpus > 0 && claim.quota.gpus < runs->sharing.gpus ? (size_t)claim.quota.gpus
-                                                                          : runs->sharing.gpus,
-            config->name, config->gpus);
+        return weir_fail(err, WEIR_INVALID,
+                         "training.gpus: expected at most %" PRIu64
+                         " of the system file (gpus, and quotas.%s), found %" PRIu64,
+                         orchestrator_quota_gpus(&runs->context->sharing, config->name),
+                         config->name, config->gpus);
     grant_all(runs, run);
     *ret_has = orchestrator_arbiter_holds(runs->arbiter, run->number);
     return WEIR_OK;
@@ -83,7 +82,7 @@ enum weir_status orchestrator_runs_recall(struct runs *runs, struct weir_error *
         DB_RUN(runs->context->db, Q_runs_held, &rows, err, DB_I64(RECALLED_MAX));
     for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++) {
         const struct orchestrator_quota quota =
-            orchestrator_quota_of(&runs->sharing, weir_rows_text(rows, i, "name"));
+            orchestrator_quota_of(&runs->context->sharing, weir_rows_text(rows, i, "name"));
         const struct arbiter_quota trainers = orchestrator_quota_trainers(&quota);
         orchestrator_arbiter_recall(runs->arbiter, weir_rows_i64(rows, i, "pipeline"), &trainers,
                                     weir_rows_i64(rows, i, "held_ns"));

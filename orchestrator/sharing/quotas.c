@@ -50,6 +50,13 @@ struct orchestrator_quota orchestrator_quota_of(const struct orchestrator_sharin
     return quota;
 }
 
+uint64_t orchestrator_quota_gpus(const struct orchestrator_sharing *sharing, const char *pipeline)
+{
+    struct orchestrator_quota quota = orchestrator_quota_of(sharing, pipeline);
+
+    return quota.gpus > 0 && quota.gpus < sharing->gpus ? quota.gpus : sharing->gpus;
+}
+
 struct arbiter_quota orchestrator_quota_trainers(const struct orchestrator_quota *quota)
 {
     return (struct arbiter_quota){

@@ -23,6 +23,8 @@ enum weir_status orchestrator_quotas_check(const struct weir_yaml_node *quotas,
 /* Returns the quota of the pipeline of that name, or of `default`, or a share of 1. */
 struct orchestrator_quota orchestrator_quota_of(const struct orchestrator_sharing *sharing,
                                                 const char *pipeline);
+/* Returns the GPU slots that the pipeline of that name may hold at once. */
+uint64_t orchestrator_quota_gpus(const struct orchestrator_sharing *sharing, const char *pipeline);
 /* Returns the part of a quota that concerns trainers. */
 struct arbiter_quota orchestrator_quota_trainers(const struct orchestrator_quota *quota);
 /* Appends the reference page. */

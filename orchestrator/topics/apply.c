@@ -62,16 +62,17 @@ static enum weir_status act(struct topic_call *call, struct pipeline *pipeline,
 }
 
 /* A platform that leaves pipelines at rest, as one that is served for a single command, knows no more than they do of
- * the programs and prices that they will run with. */
+ * the programs, prices and slots that they will run with. */
 static enum weir_status read_file(struct topic_call *call, struct orchestrator_config **ret_config,
                                   struct pipeline **ret_pipeline, struct weir_error *err)
 {
     WEIR_AUTO(orchestrator_config) config = NULL;
+    const struct orchestrator_site site = orchestrator_site_of(call->all->context);
     enum weir_status status = orchestrator_config_parse(
         orchestrator_topic_text(call, "file", "pipeline file"),
         weir_bytes_of(orchestrator_topic_text(call, "text", "")), &config, err);
     if (status == WEIR_OK && !call->all->pipelines->are_held)
-        status = orchestrator_config_check_system(config, &call->all->context->prices, err);
+        status = orchestrator_config_check_system(config, &site, err);
     if (status != WEIR_OK)
         return status;
     *ret_pipeline = orchestrator_pipeline_by_name(call->all->pipelines, config->name);

@@ -278,9 +278,16 @@ static const char HELD[] =
 static void a_training_holds_the_gpus_that_it_wants_and_is_charged_for_them(void **state)
 {
     struct stage *stage = *state;
-    assert_int_equal(stage_run(stage, WITH_GPUS), PIPELINE_FAILED);
-    assert_non_null(strstr(orchestrator_pipeline_error(pipeline_of(stage)),
-                           "training.gpus: expected at most 0 of the system file"));
+    struct weir_error err;
+    enum pipeline_submitted how;
+    struct pipeline *pipeline = NULL;
+    const struct pipeline_file file = {"stage.yaml", weir_bytes_of(WITH_GPUS), ""};
+    assert_int_equal(
+        orchestrator_pipeline_submit(&stage->orch->pipelines, &file, &pipeline, &how, &err),
+        WEIR_INVALID);
+    assert_non_null(strstr(err.text, "stage.yaml:6:18: training.gpus: found 2, and the system "
+                                     "file has no GPU slots"));
+    assert_null(orchestrator_pipeline_by_name(&stage->orch->pipelines, "p"));
     stage->sharing.gpus = 3;
     die_and_return(stage);
     assert_int_equal(stage_run(stage, WITH_GPUS), PIPELINE_FINISHED);

@@ -61,7 +61,7 @@ def submit(lab, name, gpus):
     file = lab.folder / f"{name}.yaml"
     file.write_text(lab.pipeline.read_text().replace("name: lab,", f"name: {name},").replace(
         "training: {", f"training: {{gpus: {gpus}, "))
-    lab.weir("submit", str(file))
+    return lab.ask("submit", str(file))
 
 
 def main():
@@ -71,9 +71,9 @@ def main():
     system.write_text("trainers: 8\nworkers: 1\ngpus: 2\n")
     with served(lab, "--system", str(system)):
         for name in ("one", "two", "three"):
-            submit(lab, name, WANTS[name])
+            assert submit(lab, name, WANTS[name]).returncode == 0
         await_that(lambda: trainers(lab)["waiting"] == 1 and len(slots.began()) == 2, lambda: (trainers(lab), slots.began()))
-        submit(lab, "both", WANTS["both"])
+        assert submit(lab, "both", WANTS["both"]).returncode == 0
         await_that(lambda: trainers(lab)["waiting"] == 2, lambda: trainers(lab))
         now = trainers(lab)
         assert (now["gpus"], now["gpus_busy"], now["busy"]) == (2, 2, 2), now
@@ -97,11 +97,10 @@ def main():
         print(f"{slots.never_shared()} trainers shared two GPUs, none saw another one's", flush=True)
         await_that(lambda: trainers(lab)["gpus_busy"] == 0, lambda: trainers(lab))
 
-        submit(lab, "three-of-two", 3)
-        lab.weir("watch", "three-of-two", expect=1)
-        pipelines = json.loads(lab.weir("list", "--json"))["pipelines"]
-        (error,) = [p["error"] for p in pipelines if p["pipeline"] == "three-of-two"]
-        assert "training.gpus: expected at most 2" in error and "found 3" in error, error
+        refused = submit(lab, "three-of-two", 3)
+        assert refused.returncode == 2 and "three-of-two.yaml:" in refused.stderr, refused
+        assert "training.gpus: found 3, expected at most 2 of the system file" in refused.stderr, refused
+        assert "three-of-two" not in lab.weir("list")
     lab.remove()
 
 

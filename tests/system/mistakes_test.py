@@ -222,6 +222,29 @@ def test_metrics_that_say_nothing_and_slots_that_nobody_uses_are_remarked(folder
         assert code == 0 and len(lines) == 2 and expected in lines[0], lines
 
 
+def test_what_a_system_file_has_to_have_is_refused_or_remarked(folder):
+    """Slots and prices that are missing, before any data is read; without a system file nobody knows of them."""
+    path = changed([("model: linear, loss: softmax", "program: net"), ("epochs: 1", "epochs: 1, gpus: 2"), ("models:", "budget: {money: 5}\nmodels:")], folder)
+    program = "programs: {net: {command: [/bin/true], modes: [train, evaluate]}}\n"
+    code, lines = check(path)
+    assert code == 0 and len(lines) == 3, lines
+    assert "training.gpus: needs as many gpus in the system file, which was not looked at" in lines[0], lines
+    assert "budget.money: needs prices in the system file, which was not looked at" in lines[1], lines
+    for more, gpus, money in (("", "found 2, and the system file has no GPU slots: expected gpus: 2 there", True),
+                              ("gpus: 1\n", r"found 2, expected at most 1 of the system file \(gpus, and quotas\.p\)", True),
+                              ("gpus: 4\nquotas: {p: {gpus: 1}}\n", "found 2, expected at most 1 of the system file", True),
+                              ("gpus: 4\nprices: {cpu_hour: 1}\n", None, False)):
+        system = folder / "s.yaml"
+        system.write_text(program + more)
+        code, lines = check(path, "--with", system)
+        assert code == (2 if gpus else 0) and len(lines) == (2 if gpus else 1), (more, lines)
+        assert gpus is None or re.search(r"p\.yaml:\d+:\d+: training\.gpus: " + gpus, lines[0]), lines
+        assert not money or re.search(r"p\.yaml:\d+:\d+: budget\.money: expected prices in the system file", lines[1]), lines
+        done = subprocess.run([binaries() / "orchestrator", "run", path, "--system", system, "--data-dir", folder / "never", "--dry-run"],
+                              capture_output=True, text=True)
+        assert gpus is None or (done.returncode == 2 and re.search(gpus, done.stdout + done.stderr)), done
+
+
 def test_what_may_be_meant_is_remarked(folder):
     code, lines = check(changed([(FIELDS, FIELDS + "\n    - {op: exec, program: mine}")], folder))
     assert code == 0 and any("'mine'" in line and "system file" in line for line in lines), lines
