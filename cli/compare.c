@@ -38,13 +38,26 @@ static json_t *pack(const char *file, struct weir_buf *text, const char *base,
     return arguments;
 }
 
+/* Of a pipeline each key would be unknown to a grid, and its check finds nothing wrong with it. */
+static enum weir_status check_kind(const struct weir_yaml *grid, struct weir_error *err)
+{
+    const struct weir_yaml_node *root = weir_yaml_root(grid);
+    if (weir_yaml_get(root, "comparison") != NULL || weir_yaml_get(root, "pipeline") == NULL)
+        return WEIR_OK;
+    return weir_yaml_fail(root, err,
+                          "found a pipeline, expected a grid of them, in a file of its own: "
+                          "{comparison: NAME, base: FILE of the pipeline, axes: {trigger: {often: "
+                          "{…}, seldom: {…}}}, judge: {evaluation: NAME, metric: NAME}}");
+}
+
 static json_t *read_files(const char *file, struct weir_error *err)
 {
     WEIR_AUTO_BUF text = {0};
     WEIR_AUTO_BUF base_text = {0};
     WEIR_AUTO(weir_yaml) grid = NULL;
     if (weir_file_read(file, WEIR_YAML_BYTES_MAX, &text, err) != WEIR_OK ||
-        weir_yaml_parse(file, weir_buf_view(&text), &grid, err) != WEIR_OK)
+        weir_yaml_parse(file, weir_buf_view(&text), &grid, err) != WEIR_OK ||
+        check_kind(grid, err) != WEIR_OK)
         return NULL;
     WEIR_AUTO_FREE char *base = base_path(file, grid);
     if (base != NULL && weir_file_read(base, WEIR_YAML_BYTES_MAX, &base_text, err) != WEIR_OK)
@@ -184,12 +197,14 @@ enum weir_status cli_answer_compare(const struct cli_call *call, json_t **ret_an
 {
     const char *file = call->operands[0];
     struct cli_place place = call->options.place; /* what it owns stays the call's */
-    if (call->options.check)
-        return cli_config_check(file, false, ret_answer, err);
-    place.works = true;
     struct following following = {.place = &place, .grid = read_files(file, err)};
     if (following.grid == NULL)
         return err->status;
+    if (call->options.check) {
+        json_decref(following.grid);
+        return cli_config_check(file, false, ret_answer, err);
+    }
+    place.works = true;
     enum weir_status status = check(file, err);
     if (status == WEIR_OK)
         status = follow_through(&following, ret_answer, err);

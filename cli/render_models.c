@@ -184,6 +184,11 @@ void cli_render_erase_plan(const json_t *answer, struct cli_page *page)
         live += cli_flag(json_array_get(models, i), "live") &&
                 cli_text(json_array_get(models, i), "through")[0] == '\0';
     WEIR_AUTO_BUF bytes = {0};
+    if (cli_number(answer, "samples") == 0) {
+        cli_line(page, "no sample that is there has any of these names: is one misspelt? Nothing "
+                       "was changed");
+        return;
+    }
     cli_put_bytes(&bytes, cli_real(answer, "bytes"));
     cli_line(page, "erasing %lld samples, %s, would concern %zu live models; nothing was changed",
              (long long)cli_number(answer, "samples"), weir_buf_text(&bytes), live);

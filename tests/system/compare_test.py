@@ -131,6 +131,10 @@ def test_what_is_wrong_is_said_with_its_place(lab):
         assert done.returncode == 2 and said in done.stdout + done.stderr, (put, done)
     (lab.folder / "wrong.yaml").write_text(good)
     assert lab.ask("compare", "--check", grid).returncode == 0
+    for words in (["--check"], []):
+        done = lab.ask("compare", *words, lab.pipeline)
+        (line,) = (done.stdout + done.stderr).splitlines()
+        assert done.returncode == 2 and ".yaml:1:1: found a pipeline, expected a grid of them, in a file of its own: {comparison: NAME, base: " in line, done
     assert lab.ask("compare", "--check", str(SHIPPED)).returncode == 0
 
 

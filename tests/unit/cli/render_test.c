@@ -187,6 +187,14 @@ static void datasets_show_their_accounting_and_what_was_refused(void **state)
                 "mails: refused: a.txt: byte 7: half a record\n");
 }
 
+static void a_plan_of_a_name_that_nobody_has_says_so(void **state)
+{
+    (void)state;
+    assert_page(cli_render_erase_plan, "{\"samples\":0,\"models\":[],\"bytes\":0,\"cached\":0}",
+                "no sample that is there has any of these names: is one misspelt? Nothing was "
+                "changed\n");
+}
+
 static void models_show_which_one_is_active(void **state)
 {
     (void)state;
@@ -466,6 +474,7 @@ int main(void)
         cmocka_unit_test(a_status_says_how_long_the_newest_model_took),
         cmocka_unit_test(workers_show_what_a_run_goes_through_and_waits_for),
         cmocka_unit_test(datasets_show_their_accounting_and_what_was_refused),
+        cmocka_unit_test(a_plan_of_a_name_that_nobody_has_says_so),
         cmocka_unit_test(models_show_which_one_is_active),
         cmocka_unit_test(a_model_costs_money_only_where_there_are_prices),
         cmocka_unit_test(an_erasure_tells_its_times_and_models),
