@@ -8,16 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All that the datasets hold. */
+/* The contents of the datasets, as far as they were looked at. */
 struct extent {
-    uint64_t samples;
+    uint64_t samples; /* all of them; an estimate, unless `is_whole`; 0: nobody can say */
     int64_t first_us, last_us;
+    bool is_whole; /* there is nothing else */
 };
 
-/* False where there may be more, or nothing at all. */
+/* False where nothing was found. */
 static bool read_extent(const json_t *datasets, struct extent *ret_extent)
 {
-    struct extent extent = {.first_us = INT64_MAX, .last_us = INT64_MIN};
+    struct extent extent = {.first_us = INT64_MAX, .last_us = INT64_MIN, .is_whole = true};
+    uint64_t found = 0;
+    bool is_known = true;
     size_t index;
     const json_t *dataset;
 
@@ -26,15 +29,20 @@ static bool read_extent(const json_t *datasets, struct extent *ret_extent)
         int64_t first = json_integer_value(json_object_get(dataset, "first"));
         int64_t last = json_integer_value(json_object_get(dataset, "last"));
 
-        if (!json_is_true(json_object_get(dataset, "is_whole")) ||
-            !json_is_true(json_object_get(dataset, "gives_samples")))
+        uint64_t about = (uint64_t)json_integer_value(json_object_get(dataset, "about"));
+
+        if (!json_is_true(json_object_get(dataset, "gives_samples")))
             return false;
-        extent.samples += (uint64_t)json_integer_value(json_object_get(dataset, "samples"));
+        extent.is_whole &= json_is_true(json_object_get(dataset, "is_whole"));
+        is_known &= about > 0 || json_is_true(json_object_get(dataset, "is_whole"));
+        extent.samples += about;
+        found += (uint64_t)json_integer_value(json_object_get(dataset, "samples"));
         extent.first_us = first < extent.first_us ? first : extent.first_us;
         extent.last_us = last > extent.last_us ? last : extent.last_us;
     }
+    extent.samples = is_known ? extent.samples : 0;
     *ret_extent = extent;
-    return extent.samples > 0;
+    return found > 0;
 }
 
 /* Remarks on `node`, a value of the file that no sample comes up to. */
@@ -84,6 +92,13 @@ static void judge_time_trigger(const struct orchestrator_config *config,
                      : "no such period begins among them, nothing will be trained");
 }
 
+/* Files need not be alike: half as much again may be there. */
+static bool holds(const struct extent *extent, uint64_t samples)
+{
+    return extent->samples == 0 ||
+           samples <= extent->samples + (extent->is_whole ? 0 : extent->samples / 2);
+}
+
 static void judge_trigger(const struct orchestrator_config *config, const struct extent *extent,
                           struct cfg_complaints *complaints)
 {
@@ -91,15 +106,16 @@ static void judge_trigger(const struct orchestrator_config *config, const struct
     const char *policy = weir_yaml_text(weir_yaml_get(config->trigger, "policy"));
     const char *text = weir_yaml_text(node);
 
-    if (weir_str_equal(policy, "time"))
+    if (weir_str_equal(policy, "time") && extent->is_whole)
         judge_time_trigger(config, extent, complaints);
     if (text == NULL || !weir_str_equal(policy, "amount") ||
-        strtoull(text, NULL, 10) <= extent->samples)
+        holds(extent, strtoull(text, NULL, 10)))
         return;
     cfg_note_at(complaints, WEIR_OK, node,
-                "trigger.samples: found %s, and the datasets hold %llu samples: nothing will be "
-                "trained",
-                text, (unsigned long long)extent->samples);
+                "trigger.samples: found %s, and the datasets hold %s%llu samples%s: nothing will "
+                "be trained",
+                text, extent->is_whole ? "" : "about ", (unsigned long long)extent->samples,
+                extent->is_whole ? "" : " (by the size of their files)");
 }
 
 /* A time of an evaluation that no sample reaches. */
@@ -133,6 +149,37 @@ static void judge_slices(const struct weir_yaml_node *evaluation, const struct e
          "no slice begins after a model, nothing will be evaluated");
 }
 
+/* The end of the grid of `every` within which models are measured. */
+static int64_t moment_of(const struct weir_yaml_node *section, const char *key, int64_t otherwise)
+{
+    const char *text = weir_yaml_text(weir_yaml_get(section, key));
+    int64_t time_us;
+
+    return text != NULL && weir_time_parse(text, strlen(text), &time_us) ? time_us : otherwise;
+}
+
+/* The first model, where intervals begin, is trained on the first sample or later. */
+static void judge_count(const struct weir_yaml_node *evaluation, const struct extent *extent,
+                        struct cfg_complaints *complaints)
+{
+    const struct weir_yaml_node *node = weir_yaml_get(evaluation, "every");
+    int64_t from_us = moment_of(evaluation, "from", extent->first_us);
+    int64_t to_us = moment_of(evaluation, "to", INT64_MAX);
+    struct orchestrator_period every;
+    struct weir_error err;
+
+    if (orchestrator_period_parse(weir_yaml_text(node), &every, &err) != WEIR_OK)
+        return;
+    to_us = to_us < extent->last_us ? to_us : extent->last_us;
+    uint64_t count = orchestrator_period_count(&every, from_us, to_us);
+    if (count > EVALUATION_INTERVALS_MAX)
+        cfg_note_at(complaints, WEIR_INVALID, node,
+                    "evaluation.every: found %s, which makes %s%llu intervals to measure models "
+                    "on, expected at most %d: a longer one, or from and to",
+                    weir_yaml_text(node), extent->is_whole ? "" : "at least ",
+                    (unsigned long long)count, EVALUATION_INTERVALS_MAX);
+}
+
 static void judge_evaluation(const struct weir_yaml_node *evaluation, const struct extent *extent,
                              struct cfg_complaints *complaints)
 {
@@ -155,9 +202,13 @@ void orchestrator_extent_judge(const struct orchestrator_config *config, const j
     const struct weir_yaml_node *evaluations = weir_yaml_get(root, "evaluation");
     struct extent extent;
 
-    if (!read_extent(datasets, &extent))
+    if (config->mode == MODE_LIVE || !read_extent(datasets, &extent))
         return;
     judge_trigger(config, &extent, complaints);
-    for (size_t i = 0; i < weir_yaml_length(evaluations); i++)
-        judge_evaluation(weir_yaml_at(evaluations, i), &extent, complaints);
+    for (size_t i = 0; i < weir_yaml_length(evaluations); i++) {
+        const struct weir_yaml_node *evaluation = weir_yaml_at(evaluations, i);
+        if (extent.is_whole)
+            judge_evaluation(evaluation, &extent, complaints);
+        judge_count(evaluation, &extent, complaints);
+    }
 }

@@ -32,9 +32,29 @@ static int64_t boundary_before(const struct orchestrator_period *every, int64_t 
     return boundary;
 }
 
-int64_t orchestrator_grid_first(const struct grid *grid, const struct evaluation_stream *stream)
+static int64_t first_of(const struct grid *grid, const struct evaluation_stream *stream)
 {
     if (grid->from != INT64_MIN)
         return orchestrator_period_next(&grid->every, grid->from - 1);
     return boundary_before(&grid->every, stream->models[0].until_time);
+}
+
+uint64_t orchestrator_grid_count(const void *state, const struct evaluation_stream *stream)
+{
+    const struct grid *grid = state;
+    int64_t end = grid->to <= stream->end_time ? grid->to - 1 : stream->end_time;
+
+    return orchestrator_period_count(&grid->every, first_of(grid, stream), end);
+}
+
+int64_t orchestrator_grid_first(const struct grid *grid, const struct evaluation_stream *stream)
+{
+    uint64_t count = orchestrator_grid_count(grid, stream);
+    int64_t first = first_of(grid, stream);
+
+    for (; count > EVALUATION_INTERVALS_MAX && grid->every.months > 0; count--)
+        first = orchestrator_period_after(&grid->every, first);
+    if (count > EVALUATION_INTERVALS_MAX)
+        first += (int64_t)(count - EVALUATION_INTERVALS_MAX) * grid->every.us;
+    return first;
 }

@@ -29,7 +29,10 @@ struct grid {
 enum weir_status orchestrator_grid_init(struct grid *grid, const struct grid_options *options,
                                         const struct weir_yaml_node *node,
                                         struct weir_error *err) WEIR_MUST_USE;
-/* The boundary that the grid begins with on a stream, and whether it goes on at `boundary`. */
+/* Number of boundaries that the grid has on a stream. */
+uint64_t orchestrator_grid_count(const void *grid, const struct evaluation_stream *stream);
+/* The boundary that the grid begins with on a stream, for the newest EVALUATION_INTERVALS_MAX of them, and whether it
+ * goes on at `boundary`. */
 int64_t orchestrator_grid_first(const struct grid *grid, const struct evaluation_stream *stream);
 static inline bool orchestrator_grid_has(const struct grid *grid,
                                          const struct evaluation_stream *stream, int64_t boundary)

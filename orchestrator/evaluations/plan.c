@@ -73,6 +73,12 @@ static void plan_models(const struct plan *plan)
     }
 }
 
+uint64_t orchestrator_plan_count(const struct evaluation_request *request,
+                                 const struct evaluation_stream *stream)
+{
+    return request->strategy->count != NULL ? request->strategy->count(request->state, stream) : 0;
+}
+
 void orchestrator_plan(const struct evaluation_request *request,
                        const struct evaluation_stream *stream, const struct evaluation_scope *scope,
                        evaluation_planned_fn *planned, void *owner)

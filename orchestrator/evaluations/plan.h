@@ -31,6 +31,10 @@ struct evaluation_request {
     unsigned models; /* enum evaluation_models */
 };
 
+/* Number of intervals that the request has on the stream, of which the newest EVALUATION_INTERVALS_MAX are planned. */
+uint64_t orchestrator_plan_count(const struct evaluation_request *request,
+                                 const struct evaluation_stream *stream);
+
 /* `model` is an index in the stream. No pair is reported twice. */
 typedef void evaluation_planned_fn(void *owner, size_t model, struct evaluation_interval interval);
 void orchestrator_plan(const struct evaluation_request *request,

@@ -53,6 +53,9 @@ struct evaluation_strategy {
                       struct evaluation_intervals *intervals);
     void (*intervals_of)(const void *state, const struct evaluation_stream *stream, size_t model,
                          struct evaluation_intervals *intervals);
+    /* Optional, beside intervals(). Number of intervals of the stream, of which that appends the newest
+     * EVALUATION_INTERVALS_MAX. */
+    uint64_t (*count)(const void *state, const struct evaluation_stream *stream);
     /* Optional. Releases what init() acquired. */
     void (*fini)(void *state);
 };

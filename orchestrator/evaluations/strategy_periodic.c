@@ -7,7 +7,7 @@ struct periodic_options {
 };
 
 struct periodic {
-    struct grid grid;
+    struct grid grid; /* first: orchestrator_grid_count() */
     int64_t before, after;
 };
 
@@ -52,4 +52,5 @@ const struct evaluation_strategy orchestrator_strategy_periodic = {
     .state_size = sizeof(struct periodic),
     .init = init,
     .intervals = intervals,
+    .count = orchestrator_grid_count,
 };

@@ -38,4 +38,5 @@ const struct evaluation_strategy orchestrator_strategy_slicing = {
     .state_size = sizeof(struct grid),
     .init = init,
     .intervals = intervals,
+    .count = orchestrator_grid_count,
 };

@@ -99,6 +99,20 @@ static bool is_wanted(const struct orchestrator_evaluation *evaluation,
            (wanted->evaluation == NULL || strcmp(wanted->evaluation, evaluation->name) == 0);
 }
 
+/* Of a replay none may be left out; a live pipeline goes on with the newest ones. */
+static enum weir_status check_count(const struct pipeline *pipeline,
+                                    const struct orchestrator_evaluation *evaluation,
+                                    const struct evaluation_stream *stream, struct weir_error *err)
+{
+    uint64_t count = orchestrator_plan_count(&evaluation->request, stream);
+    if (pipeline->config->mode == MODE_LIVE || count <= EVALUATION_INTERVALS_MAX)
+        return WEIR_OK;
+    return weir_fail(err, WEIR_LIMIT,
+                     "evaluation '%s': %" PRIu64 " intervals to measure models on, expected at "
+                     "most %d: a longer `every`, or from and to (weir apply changes it)",
+                     evaluation->name, count, EVALUATION_INTERVALS_MAX);
+}
+
 static struct evaluation_scope scope_of(const struct pipeline *pipeline,
                                         const struct evaluation_wanted *wanted,
                                         const struct evaluation_stream *stream)
@@ -132,17 +146,20 @@ enum weir_status orchestrator_pipeline_plan(const struct pipeline *pipeline,
     stream.end_time = pipeline->config->mode == MODE_LIVE ? models[stream.count - 1].until_time
                                                           : pipeline->end_time;
     struct evaluation_scope scope = scope_of(pipeline, wanted, &stream);
-    for (size_t i = 0; i < pipeline->config->evaluation_count; i++) {
+    for (size_t i = 0; i < pipeline->config->evaluation_count && status == WEIR_OK; i++) {
         const struct orchestrator_evaluation *evaluation = &pipeline->config->evaluations[i];
         struct planning planning = {&stream, wanted, i, tasks};
-        if (is_wanted(evaluation, wanted))
+        if (!is_wanted(evaluation, wanted))
+            continue;
+        status = check_count(pipeline, evaluation, &stream, err);
+        if (status == WEIR_OK)
             orchestrator_plan(&evaluation->request, &stream, &scope, add_planned, &planning);
     }
     if (tasks->count == EVALUATION_TASKS_MAX) {
         weir_log(WEIR_LOG_WARN, "more to measure than is planned at once", "pipeline=%s tasks=%d",
                  pipeline->config->name, EVALUATION_TASKS_MAX);
     }
-    return WEIR_OK;
+    return status;
 }
 
 /* A replay does that at its end: until then, every model may have to be measured. */

@@ -150,3 +150,17 @@ int64_t orchestrator_period_after(const struct orchestrator_period *period, int6
     return period->months > 0 ? weir_time_add_months(boundary_us, period->months)
                               : boundary_us + period->us;
 }
+
+uint64_t orchestrator_period_count(const struct orchestrator_period *period, int64_t from_us,
+                                   int64_t to_us)
+{
+    uint64_t count = 0;
+    int64_t first = orchestrator_period_next(period, from_us - 1);
+    if (first > to_us)
+        return 0;
+    if (period->months == 0)
+        return ((uint64_t)to_us - (uint64_t)first) / (uint64_t)period->us + 1;
+    for (; first <= to_us; first = orchestrator_period_after(period, first))
+        count++;
+    return count;
+}

@@ -33,6 +33,9 @@ enum weir_status orchestrator_moment_read(const struct weir_yaml_node *node, con
 
 /* The first boundary of the grid strictly after `time_us`. */
 int64_t orchestrator_period_next(const struct orchestrator_period *period, int64_t time_us);
+/* Number of boundaries from `from_us` to `to_us`, both included. */
+uint64_t orchestrator_period_count(const struct orchestrator_period *period, int64_t from_us,
+                                   int64_t to_us);
 /* `boundary_us`, a boundary, moved by one period. */
 int64_t orchestrator_period_after(const struct orchestrator_period *period, int64_t boundary_us);
 

@@ -74,7 +74,17 @@ static void add_records(const struct preview *preview, json_t *files, json_t *re
     }
 }
 
-/* Number of samples, and the times of the first and of the last. */
+/* Returns the number of samples that there are, if those that were not looked at are as large as the others. */
+static uint64_t estimate(const struct preview *preview)
+{
+    if (preview->is_whole)
+        return preview->batch->row_count;
+    return preview->part == 0 ? 0
+                              : (uint64_t)((double)preview->batch->row_count *
+                                           (double)preview->all / (double)preview->part);
+}
+
+/* Numbers of samples, and the times of the first and of the last. */
 static void add_extent(const struct preview *preview, json_t *dataset)
 {
     const struct batch *batch = preview->batch;
@@ -86,6 +96,7 @@ static void add_extent(const struct preview *preview, json_t *dataset)
         last = times[i] > last ? times[i] : last;
     }
     json_object_set_new(dataset, "samples", json_integer((json_int_t)batch->row_count));
+    json_object_set_new(dataset, "about", json_integer((json_int_t)estimate(preview)));
     json_object_set_new(dataset, "first", json_integer(first));
     json_object_set_new(dataset, "last", json_integer(last));
 }

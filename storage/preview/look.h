@@ -8,10 +8,11 @@
  *
  *     {"datasets": [{"name", "path", "counts_lines", "is_one_sample", "gives_samples", "is_whole",
  *                    "columns": "a\nb\n", "kind", "classes": [name, …], "files": [[folder, path], …],
- *                    "samples", "first", "last", "records": [[file, offset, length, time, label], …]}],
+ *                    "samples", "about", "first", "last", "records": [[file, offset, length, time, label], …]}],
  *      "labels": [{"dataset", "kind", "classes", "width", "is_whole", "seen": [[label, count, place], …]}]}
  *
- * Times are in microseconds; a label is a number, or null where it is a vector, none, or comes later. Of what was found
+ * `samples` were looked at, of `about` so many, by the sizes of the files; 0: nobody can say. Times are in
+ * microseconds; a label is a number, or null where it is a vector, none, or comes later. Of what was found
  * before this `before_run: true` is handed on: then records that are bad beside good ones are remarked, as a run judges
  * them all. `scratch` names a folder, which outlives this, for the beginnings of what cannot be read where it is.
  * `folders` is a folder_need by name; with `folders_alone: true` no more than that is looked at. */

@@ -220,6 +220,7 @@ static void read_one_sample(struct preview *preview, const struct listed *listed
         storage_intake_refuse_file(&intake, said.complaint);
     else if (d->format->index(&input, d->options, &d->fields, &sink, &progress, &err) != WEIR_OK)
         storage_intake_refuse_file(&intake, err.text);
+    preview->part++;
     storage_said_fini(&said);
     storage_intake_fini(&intake);
 }
@@ -273,6 +274,7 @@ static void read_records(struct preview *preview, const struct listed *listed)
         storage_intake_refuse_file(&job.intake, "found a line beyond 16 MiB, expected less");
     storage_intake_finish(&job.intake);
     preview->is_whole = preview->is_whole && is_done;
+    preview->part += file->indexed;
     storage_file_job_end(&job);
 }
 
@@ -363,22 +365,41 @@ static bool has_enough(const struct preview *preview)
            (preview->declared.format->is_one_sample ? PREVIEW_SAMPLES_MAX : PREVIEW_FILES_MAX);
 }
 
+/* Returns what a file adds to the source: 0 where that says nothing of its number of samples. */
+static uint64_t share_of(const struct preview *preview, const struct listed *listed)
+{
+    if (listed->kind != LISTED_FILE || storage_preview_expands(preview, listed->path))
+        return 0;
+    return preview->declared.format->is_one_sample ? 1 : (uint64_t)listed->stat.st_size;
+}
+
+/* Reads the first files, and counts on over all. */
 static enum weir_status walk_folder(struct preview *preview, struct weir_error *err)
 {
     struct scope scope = {0};
     struct listed listed = {0};
     enum weir_status status = WEIR_OK;
+    bool is_known = true;
+    size_t counted = 0;
 
     storage_scope_add_all(&scope);
     storage_scope_seal(&scope);
     struct listing *listing = storage_listing_new(preview->dataset, &scope, pass_folder, NULL);
 
-    while (status == WEIR_OK && listed.kind != LISTED_END && !has_enough(preview)) {
+    while (status == WEIR_OK && listed.kind != LISTED_END && counted < PREVIEW_COUNTED_MAX) {
         status = storage_listing_next(listing, &listed, err);
-        if (status == WEIR_OK && listed.kind != LISTED_NOTHING && listed.kind != LISTED_END)
+        if (status != WEIR_OK || listed.kind == LISTED_NOTHING || listed.kind == LISTED_END)
+            continue;
+        preview->is_whole = preview->is_whole && !has_enough(preview);
+        if (!has_enough(preview))
             read_file(preview, &listed);
+        preview->all += share_of(preview, &listed);
+        is_known = is_known && (share_of(preview, &listed) > 0 || listed.stat.st_size == 0);
+        counted++;
     }
     preview->is_whole = preview->is_whole && listed.kind == LISTED_END;
+    if (!is_known || listed.kind != LISTED_END || preview->passed_over > 0)
+        preview->all = 0;
     storage_listing_free(listing);
     storage_scope_fini(&scope);
     return status;
@@ -499,6 +520,7 @@ void storage_preview_read_bare(struct preview *preview)
     d->wants_manifest = d->wants_sidecar = d->awaits_label = false;
     d->updates = NULL;
     preview->files = 0;
+    preview->part = preview->all = 0;
     preview->is_whole = preview->is_bare = true;
     storage_batch_free(preview->batch);
     preview->batch = storage_batch_new(preview->dataset);

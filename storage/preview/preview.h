@@ -10,8 +10,9 @@
 #include "storage/objects/s3_list.h"
 
 enum {
-    PREVIEW_FILES_MAX = 16,     /* of many samples: of each, its first window */
-    PREVIEW_SAMPLES_MAX = 2000, /* files of one sample, whose bytes are not read */
+    PREVIEW_FILES_MAX = 16,      /* of many samples: of each, its first window */
+    PREVIEW_SAMPLES_MAX = 2000,  /* files of one sample, whose bytes are not read */
+    PREVIEW_COUNTED_MAX = 20000, /* files that are counted beyond those */
 };
 
 struct bucket;
@@ -31,6 +32,8 @@ struct preview {
     struct erased_names erased;   /* none */
     struct batch *batch;          /* what was read, and refused */
     size_t files;                 /* looked at */
+    uint64_t part;                /* bytes of records that were read, or files of one sample … */
+    uint64_t all;                 /* … of so many in the source; 0: not known */
     size_t passed_over;           /* of them, whose records cannot be looked at */
     bool is_whole;                /* there is nothing else */
     bool is_live;                 /* more will come */

@@ -586,6 +586,36 @@ def test_what_never_comes_about_is_remarked(folder):
         assert answer["valid"] and [line.split(": ", 1)[1] for line in answer["lines"]] == [expected] * (expected is not None), answer
 
 
+def test_a_trigger_beyond_data_of_which_a_part_was_looked_at_is_remarked(folder):
+    """Of a large file the beginning is looked at, of many files the first: the others are counted by their sizes."""
+    def grow(data):
+        data["a.jsonl"] = data["a.jsonl"] * 400  # 80,000 records of some 90 bytes
+
+    def split(data):
+        text = data.pop("a.jsonl")
+        data.update({f"{i:02d}.jsonl": text for i in range(40)})
+
+    for change, samples in ((grow, 80_000), (split, 8_000)):
+        (line,) = check(folder, "lines", [("samples: 100", "samples: 500000")], [change])["lines"]
+        about = int(re.search(r"trigger\.samples: found 500000, and the datasets hold about (\d+) samples \(by the size of their files\)", line)[1])
+        assert 0.9 * samples < about < 1.1 * samples, line
+        assert check(folder, "lines", [("samples: 100", f"samples: {samples}")], [change])["lines"] == []
+
+
+def test_evaluations_without_end_are_refused_with_their_number(folder):
+    def spread(data):
+        rows = [json.loads(line) for line in data["a.jsonl"].splitlines()]
+        data["a.jsonl"] = "".join(json.dumps(row | {"ts": 1600000000 + i * 86400}) + "\n" for i, row in enumerate(rows))
+
+    found = re.escape("evaluation.every: found 1s, which makes 17193601 intervals to measure models on, expected at most 10000: a longer one, or from and to")
+    for every in ("1s", "1s, from: 2020-01-01", "1s, to: 2030-01-01"):
+        answer = check(folder, "lines", [("every: 1 month", f"every: {every}")], [spread])
+        assert not answer["valid"] and len(answer["lines"]) == 1, answer
+        assert re.search(r"p\.yaml:\d+:\d+: evaluation\.every: found 1s, which makes \d{8} intervals", answer["lines"][0]), answer
+        assert every != "1s" or re.search(found, answer["lines"][0]), answer
+    assert check(folder, "lines", [("every: 1 month", "every: 1s, from: 2020-09-14, to: 2020-09-14T02:00:00Z")], [spread])["valid"]
+
+
 def test_columns_without_names_are_not_told_by_them(folder):
     answer = check(folder, "table", [('"*.csv",', '"*.csv", header: false,')], [])
     told = [line for line in answer["lines"] if "csv_fields" in line and "from 0 to 5: with header: false" in line]

@@ -216,6 +216,21 @@ static void mistakes_name_their_place(void **state)
     }
 }
 
+/* A live pipeline goes on for years. */
+static void of_too_many_intervals_the_newest_are_planned(void **state)
+{
+    static const char *const GRIDS[] = {
+        "every: 1m, models: trained", "strategy: periodic, every: 1m, after: 1m, models: trained"};
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(GRIDS); i++) {
+        WEIR_AUTO_BUF found = {0};
+        struct evaluation_stream stream = stream_of(3, true);
+        plan_text(GRIDS[i], &stream, &EVERYTHING, &found);
+        assert_non_null(strstr(weir_buf_text(&found), " c:9.25-9.25"));
+        assert_null(strstr(weir_buf_text(&found), "a:"));
+    }
+}
+
 static void every_strategy_is_whole(void **state)
 {
     (void)state;
@@ -233,6 +248,7 @@ static void every_strategy_is_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(of_too_many_intervals_the_newest_are_planned),
         cmocka_unit_test(every_strategy_is_whole),
         cmocka_unit_test(a_plan_at_the_end_has_every_pair),
         cmocka_unit_test(what_is_planned_on_the_way_is_planned_at_the_end),

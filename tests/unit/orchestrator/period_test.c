@@ -94,6 +94,28 @@ static void the_boundary_after_one_is_one_period_later(void **state)
                      time_of("2002-09-02"));
 }
 
+static void boundaries_are_counted_with_both_ends(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *every, *from, *to;
+        uint64_t count;
+    } CASES[] = {
+        {"1d", "2002-02-01", "2002-02-28", 28},
+        {"1d", "2002-02-01T00:00:01Z", "2002-02-27T23:00:00Z", 26},
+        {"1 month", "2002-02-01", "2003-02-01", 13},
+        {"1 month", "2002-02-02", "2002-02-27", 0},
+        {"1 month", "2002-03-02", "2002-02-27", 0},
+        {"1s", "2002-01-01", "2002-08-01", UINT64_C(18316801)},
+    };
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        struct orchestrator_period period = period_of(CASES[i].every);
+        assert_int_equal(
+            orchestrator_period_count(&period, time_of(CASES[i].from), time_of(CASES[i].to)),
+            CASES[i].count);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -101,6 +123,7 @@ int main(void)
         cmocka_unit_test(what_is_no_period_is_refused_with_examples),
         cmocka_unit_test(boundaries_lie_on_a_fixed_grid),
         cmocka_unit_test(the_boundary_after_one_is_one_period_later),
+        cmocka_unit_test(boundaries_are_counted_with_both_ends),
     };
     return cmocka_run_group_tests_name("period", tests, NULL, NULL);
 }
