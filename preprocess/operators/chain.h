@@ -101,8 +101,10 @@ void preprocess_chain_stop_before(struct chain *chain, size_t end);
 /* One operator, and its columns after the last preprocess_chain_run(): of a loop only the last rows are there. */
 struct chain_seen {
     const char *name;
+    uint32_t written; /* place of the operator in the file */
     bool is_absorbed; /* the operator before has done its work */
-    const struct column_about *in;
+    bool repairs;     /* what is no UTF-8 in the column that it reads */
+    const struct column *in;
     const struct column *made;
     size_t made_count;
 };

@@ -304,8 +304,10 @@ void preprocess_chain_walk(struct chain *chain, chain_step_fn *visit, void *owne
     for (size_t i = 0; i < chain->end; i++) {
         struct chain_step *step = &chain->step[i];
         const struct chain_seen seen = {.name = step->op->name,
+                                        .written = (uint32_t)step->written,
                                         .is_absorbed = step->is_absorbed,
-                                        .in = &chain->column[step->plan.in]->about,
+                                        .repairs = step->op->repairs,
+                                        .in = chain->column[step->plan.in],
                                         .made = step->own,
                                         .made_count = step->plan.outputs};
         visit(owner, &seen);

@@ -259,6 +259,8 @@ struct preprocess_operator {
     bool reads_no_column;
     /* It reads the event times of the batch. */
     bool reads_times;
+    /* It takes what it reads for UTF-8: other bytes become U+FFFD, or nothing. */
+    bool repairs;
     /* A row of its output depends on the other rows of the batch: it comes last, when all rows that fail have
      * failed. */
     bool by_batch;

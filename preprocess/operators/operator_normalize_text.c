@@ -105,4 +105,5 @@ const struct preprocess_operator preprocess_operator_normalize_text = {
     .plan = plan,
     .apply = apply,
     .by_row = true,
+    .repairs = true,
 };

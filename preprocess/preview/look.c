@@ -5,6 +5,7 @@
 #include "core/service/programs.h"
 #include "preprocess/plan/options.h"
 #include "preprocess/plan/tables.h"
+#include "preprocess/preview/encoding.h"
 #include "preprocess/preview/nearly.h"
 #include "preprocess/preview/orders.h"
 #include "preprocess/preview/tensors.h"
@@ -52,14 +53,14 @@ static void add_step(void *owner, const struct chain_seen *seen)
     json_t *steps = owner;
     WEIR_AUTO_BUF text = {0};
     for (size_t i = 0; i < seen->made_count && !seen->is_absorbed; i++) {
-        weir_buf_printf(&text, "%s%s -> %s ", i > 0 ? "; " : "", seen->in->name,
+        weir_buf_printf(&text, "%s%s -> %s ", i > 0 ? "; " : "", seen->in->about.name,
                         seen->made[i].about.name);
         preprocess_value_print(&seen->made[i], 0, &text);
     }
     if (seen->is_absorbed)
         weir_buf_append_text(&text, "done together with the operator before");
     else if (seen->made_count == 0)
-        weir_buf_printf(&text, "reads %s", seen->in->name);
+        weir_buf_printf(&text, "reads %s", seen->in->about.name);
     json_array_append_new(steps, json_pack("[s,s]", seen->name, weir_buf_text(&text)));
 }
 
@@ -158,6 +159,7 @@ static json_t *try_chain(struct trial *trial, struct looked *looked)
         preprocess_trial_fit(trial, looked->datasets, looked->count);
     for (size_t i = 0; i < looked->count && records > 0; i++) {
         preprocess_trial_run(trial, &looked->datasets[i]);
+        preprocess_encoding_check(trial, &looked->datasets[i]);
         if (looked->datasets[i].count > 0 && !trial->is_lenient)
             json_array_append_new(shown, shown_json(trial, &looked->datasets[i]));
     }

@@ -616,6 +616,21 @@ def test_evaluations_without_end_are_refused_with_their_number(folder):
     assert check(folder, "lines", [("every: 1 month", "every: 1s, from: 2020-09-14, to: 2020-09-14T02:00:00Z")], [spread])["valid"]
 
 
+def test_texts_that_are_no_utf_8_are_remarked_with_what_to_do(folder):
+    def write(data):
+        rows = [f"2020-01-{i % 28 + 1:02d},Gr\u00fc\u00dfe {i},{('good', 'bad')[i % 2]}\n" for i in range(200)]
+        data["a.csv"] = b"ts,note,label\n" + b"".join(row.encode("latin-1" if i > 2 else "utf-8") for i, row in enumerate(rows))
+
+    changes = [("{op: csv_fields, fields: [x, y], as: numbers}\n    - {op: standardize, on: numbers}\n    - {op: csv_words, fields: [kind], as: kind}\n"
+                "    - {op: vocab, on: kind, as: kinds}", "{op: csv_text, field: note}\n    - {op: normalize_text}\n    - {op: tokenize_words}\n    - {op: vocab}"),
+               ("    subject: {field: user}\n", ""), ("model: fm", "model: text_bag")]
+    answer = check(folder, "table", changes, [write])
+    (line,) = answer["lines"]
+    assert answer["valid"] and line.endswith(
+        "p.yaml:12:7: preprocess.operators: normalize_text: 197 of 200: DATA/a.csv:5: column 'text' is no UTF-8 (found byte 0xfc at 2): each such byte is "
+        "lost (U+FFFD); to keep the letters, convert the files first, those in Latin-1 by iconv -f LATIN1 -t UTF-8"), line
+
+
 def test_columns_without_names_are_not_told_by_them(folder):
     answer = check(folder, "table", [('"*.csv",', '"*.csv", header: false,')], [])
     told = [line for line in answer["lines"] if "csv_fields" in line and "from 0 to 5: with header: false" in line]

@@ -260,5 +260,6 @@ const struct preprocess_operator preprocess_operator_wordpiece = {
     .plan = plan,
     .apply = apply,
     .by_row = true,
+    .repairs = true,
     .fini = fini,
 };

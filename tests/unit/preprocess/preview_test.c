@@ -63,7 +63,7 @@ static void numbers_are_shown_with_their_type_and_their_count(void **state)
 
 static void note_step(void *owner, const struct chain_seen *seen)
 {
-    weir_buf_printf(owner, "%s(%s)=", seen->name, seen->in->name);
+    weir_buf_printf(owner, "%s(%s)=", seen->name, seen->in->about.name);
     preprocess_value_print(&seen->made[0], 0, owner);
     weir_buf_append_text(owner, ";");
 }
