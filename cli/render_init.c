@@ -15,7 +15,7 @@ void cli_render_init(const json_t *answer, struct cli_page *page)
     show(answer, "saw", "saw", page);
     show(answer, "guessed", "guessed", page);
     show(answer, "look", "look at", page);
-    show(answer, "complaints", "mistakes", page);
+    show(answer, "complaints", cli_flag(answer, "valid") ? "remarks" : "mistakes", page);
     cli_pair(page, "wrote", "%s", cli_text(answer, "file"));
     if (cli_flag(answer, "valid"))
         cli_pair(page, "next", "%s", cli_text(answer, "next"));

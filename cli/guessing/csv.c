@@ -2,6 +2,7 @@
 #include "cli/guessing/table.h"
 
 #include "core/base/memory.h"
+#include "core/base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -110,16 +111,39 @@ static bool is_datum(struct weir_bytes value)
     return is_one;
 }
 
-/* A first or last column may have no name: pandas and R write their index so, others end lines with a delimiter. */
+/* Columns may have no name: pandas and R write their index so, others end lines with a delimiter, spreadsheets leave
+ * columns empty. Of those between, most have one. */
 static bool are_names(const struct weir_csv_record *record)
 {
-    for (size_t i = 0; i < record->count; i++) {
-        bool is_outer = i == 0 || i == record->count - 1;
+    size_t unnamed = 0;
 
-        if (!(is_outer && record->fields[i].raw.size == 0) && is_datum(record->fields[i].raw))
+    for (size_t i = 0; i < record->count; i++) {
+        bool is_empty = record->fields[i].raw.size == 0;
+
+        if (!is_empty && is_datum(record->fields[i].raw))
             return false;
+        unnamed += is_empty && i > 0 && i + 1 < record->count;
     }
-    return true;
+    return unnamed * 2 < record->count;
+}
+
+/* Names stand in a pipeline file, which is UTF-8. */
+static enum weir_status check_encoding(const struct weir_csv_record *header, struct weir_error *err)
+{
+    for (size_t i = 0; i < header->count; i++) {
+        struct weir_bytes name = header->fields[i].raw;
+
+        for (size_t at = 0, size; at < name.size; at += size) {
+            size = weir_utf8_character(weir_bytes(name.at + at, name.size - at));
+            if (size == 0)
+                return weir_fail(err, WEIR_INVALID,
+                                 "line 1: found byte 0x%02x in the name of column %zu, expected "
+                                 "UTF-8: a file in Latin-1 is converted by iconv -f LATIN1 -t "
+                                 "UTF-8",
+                                 name.at[at], i + 1);
+        }
+    }
+    return WEIR_OK;
 }
 
 /* Returns the first field that an earlier one equals, or NULL. */
@@ -187,8 +211,11 @@ enum weir_status cli_guess_csv_begin(struct cli_guess_table *table, struct weir_
                          "line 1: found two columns called '%.*s', expected a name of its own for "
                          "each: rename one",
                          (int)twice->raw.size, twice->raw.at);
-    name_columns(table, first);
-    return WEIR_OK;
+    enum weir_status status = table->has_header ? check_encoding(first, err) : WEIR_OK;
+
+    if (status == WEIR_OK)
+        name_columns(table, first);
+    return status;
 }
 
 /* ---- records ---- */

@@ -175,6 +175,14 @@ static void warn_of_table(const struct cli_guess *guess, json_t *list)
                                     "2024-01-31T12:00, for models that follow time");
         note(list, &line);
     }
+    if (roles->unread_time != SIZE_MAX) {
+        const struct cli_guess_column *column = &guess->table.columns[roles->unread_time];
+        weir_buf_printf(&line,
+                        "'%s' is called like a time, and no single usual pattern reads all of it "
+                        "('%s'): time.pattern takes one of its own, or a list of several",
+                        column->name, json_object_iter_key(json_object_iter(column->distinct)));
+        note(list, &line);
+    }
     if (roles->rival != NULL) {
         weir_buf_printf(&line, "times may be written as %s just as well: time.pattern",
                         roles->rival);

@@ -18,12 +18,17 @@ static const struct cli_guess_column *column_of(const struct cli_guess *guess, s
 void cli_guess_put_columns(const struct cli_guess *guess, enum cli_guess_role role, bool is_yaml,
                            struct weir_buf *out)
 {
-    size_t count = 0;
+    enum { TOLD_MAX = 20 };
+    size_t count = 0, all = guess->roles.used[role];
 
     for (size_t i = 0; i < guess->table.count; i++) {
         if (guess->roles.role[i] != role)
             continue;
         weir_buf_append_text(out, count++ > 0 ? ", " : "");
+        if (!is_yaml && all > TOLD_MAX && count == TOLD_MAX) {
+            weir_buf_printf(out, "… (%zu in all)", all);
+            return;
+        }
         if (is_yaml)
             weir_yaml_print_text(column_of(guess, i)->name, out);
         else

@@ -4,6 +4,7 @@
 #include "core/base/memory.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -52,6 +53,18 @@ static bool ends_in(const char *name, const char *end)
     size_t size = strlen(name), tail = strlen(end);
 
     return size > tail && strcmp(name + size - tail, end) == 0;
+}
+
+/* user, user_id, user.id, and what ends in them: owner_email. */
+static bool names_person(const char *name)
+{
+    char plain[64];
+
+    (void)snprintf(plain, sizeof(plain), "%s", name);
+    for (char *at = plain; *at != '\0'; at++)
+        *at = *at == '.' ? '_' : *at;
+    return is_called(name, SUBJECT_NAMES) || is_called(plain, SUBJECT_NAMES) ||
+           ends_in(plain, "_user_id") || ends_in(plain, "_email") || ends_in(plain, "_username");
 }
 
 /* user_id, userId, itemID: a number that names something. */
@@ -123,6 +136,20 @@ static void find_time(const struct cli_guess_table *table, struct cli_guess_role
     tell_time(&table->columns[roles->time], roles);
 }
 
+/* Values of digits and letters in a column that is called what times are, or SIZE_MAX. */
+static size_t find_unread_time(const struct cli_guess_table *table)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const struct cli_guess_column *column = &table->columns[i];
+        const char *value = json_object_iter_key(json_object_iter(column->distinct));
+
+        if (contains_time(column->name) && !cli_guess_column_is_numeric(column) && value != NULL &&
+            strpbrk(value, "0123456789") != NULL)
+            return i;
+    }
+    return SIZE_MAX;
+}
+
 /* ---- the others ---- */
 
 static bool is_numeric(const struct cli_guess_column *column)
@@ -173,7 +200,9 @@ static enum cli_guess_role role_of(const struct cli_guess_column *column, bool i
                                          : NULL;
     if (*ret_why != NULL)
         return CLI_GUESS_UNUSED;
-    if (column->values == column->marked || cli_guess_column_is_constant(column))
+    if (column->values == column->marked)
+        *ret_why = "empty";
+    else if (cli_guess_column_is_constant(column))
         *ret_why = "always the same";
     else if (is_time(column))
         *ret_why = "another time";
@@ -294,10 +323,11 @@ enum weir_status cli_guess_roles_find(const struct cli_guess_table *table,
     roles.why = weir_calloc(table->count + 1, sizeof(*roles.why));
     for (size_t i = 0; i < table->count; i++) {
         roles.role[i] = role_of(&table->columns[i], table->is_json, &roles.why[i]);
-        if (is_called(table->columns[i].name, SUBJECT_NAMES) && roles.subject == SIZE_MAX)
+        if (names_person(table->columns[i].name) && roles.subject == SIZE_MAX)
             roles.subject = i;
     }
     find_time(table, &roles);
+    roles.unread_time = roles.time == SIZE_MAX ? find_unread_time(table) : SIZE_MAX;
     status = find_label(table, &roles, err);
     for (size_t i = 0; i < table->count; i++)
         roles.used[roles.role[i]]++;

@@ -27,6 +27,7 @@ struct cli_guess_roles {
     size_t time, label;        /* columns; that of the time may be SIZE_MAX: none */
     bool label_by_name; /* it is called what labels are called; otherwise by its place and values */
     size_t subject;     /* column that seems to name a person, or SIZE_MAX */
+    size_t unread_time; /* column that is called like a time and reads as none, or SIZE_MAX */
     /* of the time */
     const char *pattern; /* NULL: RFC 3339, or a number */
     const char *rival;   /* another pattern that reads all values as well, or NULL */

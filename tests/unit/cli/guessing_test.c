@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -24,6 +25,8 @@ static const struct example EXAMPLES[] = {
      "fields: [a], decimal: comma}"},
     {"a,b,y\n\"1,5\",x,0\n\"2,5\",y,1\n\"1,5\",y,1\n", "", "y", "", "a, b", "field: y"},
     {",b,y,\n0,1.5,0,\n1,2.5,1,\n2,1.25,0,\n", "", "y", "b", "", "fields: [b]"},
+    {"day,b,,c,,y\n2024-01-01,1.5,,u,,0\n2024-01-02,2.5,,v,,1\n2024-01-04,1.25,,u,,1\n", "day", "y",
+     "b", "c", "fields: [b]"},
     {"sold_at;t;y\n1704067200;3;0\n1704067300;5;1\n1704067500;4;0\n", "sold_at", "y", "", "t",
      "unit: s"},
     {"1\tone \"word\t2.5\n2\tother\t3.5\n5\tone \"word\t4.5\n9\tother\t8.0\n", "", "c3", "",
@@ -84,10 +87,47 @@ static void columns_have_the_roles_that_their_values_and_names_suggest(void **st
         check_example(&EXAMPLES[i]);
 }
 
+static void what_may_be_meant_otherwise_is_noted(void **state)
+{
+    static const struct {
+        const char *text, *noted;
+    } CASES[] = {
+        {"when,b,y\nJan 01 2024 02:00 PM,1.5,0\nJan 02 2024 02:00 PM,2.5,1\nJan 09 2024 01:00 AM,3,1\n",
+         "'when' is called like a time, and no single usual pattern reads all of it ('Jan 01 2024 "
+         "02:00 PM'): time.pattern takes"},
+        {"when,b,y\n2024-01-01,1.5,0\n02/01/2024,2.5,1\n1704067200,3,1\n",
+         "('2024-01-01'): time.pattern"},
+        {"{\"user\": {\"id\": \"a\"}, \"x\": 1.5, \"y\": 0}\n{\"user\": {\"id\": \"b\"}, \"x\": 2.5, \"y\": 1}\n",
+         "'user.id' seems to name people"},
+        {"buyer_email,x,y\na,1.5,0\nb,2.5,1\na,7,1\n", "'buyer_email' seems to name people"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        struct cli_guess guess;
+        struct weir_error err;
+
+        assert_int_equal(cli_guess_look_at("data/some", weir_bytes_of(CASES[i].text), &guess, &err),
+                         WEIR_OK);
+        json_t *notes = cli_guess_notes(&guess);
+        char *look = json_dumps(json_object_get(notes, "look"), JSON_COMPACT);
+        if (strstr(look, CASES[i].noted) == NULL)
+            fail_msg("found no \"%s\" in %s", CASES[i].noted, look);
+        free(look);
+        json_decref(notes);
+        cli_guess_fini(&guess);
+    }
+}
+
 static void what_is_no_table_is_refused_in_one_line(void **state)
 {
-    static const char *const TEXTS[] = {"", "just a line\n", "one\ntwo\nthree\n", "[{\"a\": 1}]\n",
-                                        "{\"a\":\n1}\n"};
+    static const char *const TEXTS[] = {"",
+                                        "just a line\n",
+                                        "one\ntwo\nthree\n",
+                                        "[{\"a\": 1}]\n",
+                                        "{\"a\":\n1}\n",
+                                        "Gr\xf6\xdf"
+                                        "e,y\n1.5,0\n2.5,1\n1.7,0\n"};
 
     (void)state;
     for (size_t i = 0; i < WEIR_COUNT(TEXTS); i++) {
@@ -104,6 +144,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_have_the_roles_that_their_values_and_names_suggest),
+        cmocka_unit_test(what_may_be_meant_otherwise_is_noted),
         cmocka_unit_test(what_is_no_table_is_refused_in_one_line),
     };
 
