@@ -61,17 +61,17 @@ static bool are_held(const struct dataset *dataset)
     return dataset->columns_are_staged;
 }
 
+/* `expected` says which of the dataset's. */
 static enum weir_status fail_other(const struct dataset *dataset, struct weir_buf *found,
-                                   struct weir_error *err)
+                                   const char *expected, struct weir_error *err)
 {
     bool may_tell = !dataset->declaration->has_subject;
     WEIR_AUTO_FREE char *is = listed(may_tell ? weir_buf_text(found) : "others\n");
     WEIR_AUTO_FREE char *was = listed(dataset->columns);
 
     return weir_fail(err, WEIR_INVALID,
-                     "line 1: found the columns %s, expected those of the dataset, in their order: "
-                     "%s; more may follow",
-                     is, was);
+                     "line 1: found the columns %s, expected %s: %s; more may follow", is, expected,
+                     was);
 }
 
 enum weir_status storage_table_columns_check(const struct dataset *dataset, struct weir_bytes head,
@@ -83,7 +83,7 @@ enum weir_status storage_table_columns_check(const struct dataset *dataset, stru
         read_columns(dataset, &dataset->declaration->fields, &input, &found, err);
 
     return status == WEIR_OK && !agree(dataset, &found) && are_held(dataset)
-               ? fail_other(dataset, &found, err)
+               ? fail_other(dataset, &found, "those of the dataset, in their order", err)
                : status;
 }
 void storage_table_columns_adopt(struct dataset *dataset, struct weir_bytes head, uint64_t size)
@@ -152,7 +152,9 @@ enum weir_status storage_table_columns_order(const struct dataset *dataset, stru
         line += length + 1;
     }
     if (matched == 0)
-        return fail_other(dataset, &found, err);
+        return fail_other(dataset, &found,
+                          "some of those of the dataset, in any order, divided as in its files",
+                          err);
     *ret_order = (struct table_columns_order){.order = WEIR_TAKE(order), .count = count};
     return WEIR_OK;
 }

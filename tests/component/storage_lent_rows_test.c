@@ -43,6 +43,7 @@ struct lent {
     uint64_t first;
     size_t rows, refused;
     char key[16]; /* of the last row */
+    struct weir_error err;
 };
 
 static void on_lent(void *owner, const struct weir_reply *reply, const struct weir_error *err)
@@ -52,8 +53,10 @@ static void on_lent(void *owner, const struct weir_reply *reply, const struct we
 
     lent->is_done = true;
     lent->status = reply != NULL ? WEIR_OK : err->status;
-    if (reply == NULL)
+    if (reply == NULL) {
+        lent->err = *err;
         return;
+    }
     lent->first = answer->first;
     lent->rows = answer->records.count;
     lent->refused = answer->refused.count;
@@ -159,7 +162,12 @@ static void rows_of_a_table_get_the_columns_of_the_dataset(void **state)
     lent = lend("table", 3, "x\n9\n", 1);
     assert_string_equal(lent.key, "");
     assert_string_equal(storage_lab_read(&lab, lent.first, &found), ",,9,");
-    assert_int_equal(lend("table", 4, "u,v\n1,2\n", 1).status, WEIR_INVALID);
+    lent = lend("table", 4, "text;x\n1;2\n", 1); /* of a dataset with commas: a single column */
+    assert_int_equal(lent.status, WEIR_INVALID);
+    assert_string_equal(
+        lent.err.text,
+        "line 1: found the columns text;x, expected some of those of the dataset, in any order, divided as "
+        "in its files: ts,note,x,text; more may follow");
 }
 
 static void a_file_that_is_a_sample_is_a_row(void **state)
