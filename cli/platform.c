@@ -44,7 +44,7 @@ struct cli_platform {
     char *topic;     /* asked last; NULL: none */
 
     /* Of one elsewhere. */
-    bool is_asked;    /* whether it is there */
+    bool is_asked;    /* a request whether it is there is open */
     int64_t heard_ms; /* when it last answered that */
 };
 

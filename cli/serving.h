@@ -9,7 +9,7 @@
 struct cli_serving {
     pid_t pid;  /* 0: there is none */
     int pidfd;  /* readable once it has ended */
-    int log_fd; /* what it complains of: a file in memory */
+    int log_fd; /* its complaints: a file in memory */
 };
 
 /* Starts it without waiting until it answers. Unless it `works`, unfinished pipelines are left at rest; erasures go on.

@@ -22,16 +22,16 @@ enum { SAID_MAX = 16 << 20, STREAMS = 2, ARGUMENTS_MAX = 4 };
 
 struct sibling {
     pid_t pid;         /* 0: not running */
-    int from[STREAMS]; /* what it prints, what it complains of; -1: closed */
+    int from[STREAMS]; /* its output, and its complaints; -1: closed */
     struct weir_buf said[STREAMS];
 };
 
 struct query {
     const char *bin_dir;
     const char *const *programs;
-    size_t count;                                 /* of them */
-    const char *arguments[ARGUMENTS_MAX];         /* up to the first NULL */
-    int in;                                       /* what they read; -1: what this process does */
+    size_t count;                         /* of them */
+    const char *arguments[ARGUMENTS_MAX]; /* up to the first NULL */
+    int in;                               /* their standard input; -1: that of this process */
     const struct orchestrator_identity *identity; /* NULL: they run as this process */
     bool asks_buckets;                            /* so it is given credentials of object stores */
 };

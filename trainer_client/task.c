@@ -22,7 +22,7 @@ struct task_request {
     struct weir_loop *loop;
     struct weir_rpc_peer *orchestrator;
     bool is_elsewhere;         /* it comes by a pass */
-    uint64_t session;          /* in which a next task is taken up */
+    uint64_t session;          /* session for the next task */
     bool is_answered, is_last; /* nothing is left to do */
     struct task *task;         /* NULL: no answer yet, or none of use */
     struct weir_error failure;

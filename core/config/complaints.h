@@ -14,7 +14,7 @@ struct cfg_complaints {
     struct weir_buf lines;
     enum weir_status status; /* of the first one */
     size_t kept;             /* bytes of lines, without the one that counts the others … */
-    size_t more;             /* … of which there are so many */
+    size_t more;             /* … number of those others */
 };
 
 /* Adds the lines of `err`, unless `status` is OK: then returns true. */

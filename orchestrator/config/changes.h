@@ -22,7 +22,7 @@ const char *orchestrator_config_effect_name(enum config_effect effect);
 struct config_change {
     const struct cfg_difference *difference;
     enum config_effect effect;
-    const char *text; /* what that means */
+    const char *text; /* the effect, for people */
 };
 
 typedef void config_change_fn(void *owner, const struct config_change *change);

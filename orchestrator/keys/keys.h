@@ -20,7 +20,7 @@ struct keys_order {
     const char *name;
     enum weir_role role;
     const char *tenant;   /* "": all */
-    const char *made_for; /* what it ends with ("group 3"); "": nothing */
+    const char *made_for; /* group or run that it ends with ("group 3"); "": none */
 };
 
 /* Reads the list. `server` is that of the orchestrator itself; borrowed, as the context is. */

@@ -10,11 +10,11 @@
 #include "orchestrator/launchers/slurm_answers.h"
 
 enum {
-    SLURM_LOOK_MS = 1000,        /* between two looks while something is on its way */
-    SLURM_LOOK_IDLE_MS = 5000,   /* … while all is as it should be */
-    SLURM_FRESH_MS = 1000,       /* an answer of squeue that scancel may go by is no older */
-    SLURM_MISSING_MAX = 2,       /* looks on end in which a job is not there, and then is gone */
-    SLURM_HOPELESS_MAX = 2,      /* … in which it waits for what never comes */
+    SLURM_LOOK_MS = 1000,      /* between two looks while something is on its way */
+    SLURM_LOOK_IDLE_MS = 5000, /* … while all is as it should be */
+    SLURM_FRESH_MS = 1000,     /* an answer of squeue that scancel may go by is no older */
+    SLURM_MISSING_MAX = 2,     /* looks on end in which a job is not there, and then is gone */
+    SLURM_HOPELESS_MAX = 2, /* … of a job that waits for what never comes, and then is cancelled */
     SLURM_SUBMIT_MS_MIN = 1000,  /* before a group that could not be submitted is tried again, */
     SLURM_SUBMIT_MS_MAX = 30000, /* … doubling up to this */
     SLURM_KEEP_MS = 60000,       /* one that is over is listed for so long, if nobody ends it */

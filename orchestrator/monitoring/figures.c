@@ -14,7 +14,7 @@ struct figure {
     enum measure measure;
     double value;
     const char *labels[MEASURE_LABELS_MAX];
-    size_t place; /* in which it was given */
+    size_t place; /* order of arrival */
 };
 
 struct figures {

@@ -32,7 +32,7 @@ struct pool_member {
     enum pool_place place;
     uint32_t number;
     enum pool_state state;
-    int64_t group; /* what it was started in; 0: its launcher is not to be asked for it yet */
+    int64_t group; /* group that it was started in; 0: its launcher is not to be asked for it yet */
     char launcher[POOL_LAUNCHER_SIZE]; /* launcher of the group */
     int64_t since_ms;        /* of the state, by the clock of the loop; of an earlier process: 0 */
     int64_t since_us;        /* … by the calendar */

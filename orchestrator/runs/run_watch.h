@@ -16,7 +16,7 @@ struct orchestrator_trainer {
     const char *base;     /* file of the model it starts from; NULL: none */
     const char *program;  /* of the system file; NULL: the built-in one */
     const char *mode;
-    const char *token; /* by which the orchestrator and the dispatcher know it */
+    const char *token; /* secret of the run, known to the orchestrator and the dispatcher */
 };
 
 struct orchestrator_trainers {

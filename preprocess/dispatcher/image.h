@@ -10,7 +10,7 @@ struct dispatcher_image {
     uint32_t ranks;
     unsigned parts; /* enum dispatcher_unsaved, of its record */
     bool has_report, has_failures, has_silence;
-    bool is_abandoned;                /* how it is to be closed */
+    bool is_abandoned;                /* closed because nobody asked for it */
     struct dispatcher_record *record; /* NULL: neither record nor report is to be stored */
     bool has_expected;
     uint64_t expected;

@@ -125,7 +125,7 @@ struct dispatcher_claim {
     uint32_t rank, ranks;              /* as it believes; ranks 0: 1 */
     uint64_t after;                    /* newest seats_taken that it knows of */
     bool joined;                       /* it knows that it had the place */
-    const struct weir_position *state; /* what it can begin from; NULL: it names none */
+    const struct weir_position *state; /* state that it can begin from; NULL: it names none */
 };
 
 struct dispatcher_opened {

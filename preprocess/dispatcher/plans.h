@@ -10,8 +10,8 @@
 
 enum {
     PLANS_MAX = 64, /* the one that was used longest ago makes room */
-    PLANS_SAVE_MS =
-        10000 /* after so long what was measured meanwhile is stored, whatever comes of it */
+    /* after so long what was measured meanwhile is stored, whatever comes of it */
+    PLANS_SAVE_MS = 10000,
 };
 
 struct plans {

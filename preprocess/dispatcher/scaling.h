@@ -12,7 +12,7 @@
 #include "preprocess/scale/spans.h"
 
 enum {
-    SCALING_AWAITED_MS = 60000 /* in which the consumer of a job that was opened is expected */
+    SCALING_AWAITED_MS = 60000 /* time for the consumer of a job to come after it was opened */
 };
 
 /* A job. Zeroed: nothing is decided. */
@@ -43,7 +43,7 @@ struct scaling {
     bool is_ordered;
     char **drains; /* names of workers that are to end */
     size_t drain_count;
-    uint32_t workers, host; /* how many there should be */
+    uint32_t workers, host; /* intended numbers */
 };
 
 void preprocess_scaling_job_fini(struct scaling_job *job);

@@ -13,13 +13,13 @@ enum scale_place { SCALE_POOL, SCALE_HOST, SCALE_PLACES };
 struct scale_maker {
     enum scale_place place;
     double batches; /* made of the job */
-    double busy_s;  /* in which it made them or got bytes for them, by the clock */
+    double busy_s;  /* time spent making them, or waiting for their bytes, by the clock */
 };
 
 /* The consumer of one rank, in the span. */
 struct scale_taker {
     double batches; /* consumed */
-    double wait_s;  /* in which it waited for the next one, by the clock */
+    double wait_s;  /* time spent waiting for the next one, by the clock */
     double queued;  /* batches that were there and waited for it, on average */
 };
 

@@ -48,7 +48,7 @@ struct scale_response {
     size_t count;
     struct scale_watch own, made, taken;
     struct scale_size last; /* of the newest report … */
-    bool is_moving;         /* in which workers came or went */
+    bool is_moving;         /* … and workers came or went in it */
     bool has_start;         /* the first report counts */
     uint64_t reports;
 };

@@ -21,7 +21,7 @@ struct open_file {
     int64_t mtime_ns;
     uint64_t path;    /* its hash, of a file that was described on another host; else 0 */
     uint64_t used;    /* when, by the cache's own clock */
-    uint64_t checked; /* in which batch */
+    uint64_t checked; /* batch of the newest check */
     struct mapping mapping;
     uint64_t small_reads;
 };

@@ -38,7 +38,7 @@ struct located {
     size_t room;              /* of each of these arrays, which stay from lease to lease */
     uint32_t *unknown;        /* those of `samples` that storage is asked for one by one, … */
     size_t unknown_count;
-    size_t known;             /* … of which this many, from the first, are filled in */
+    size_t known;             /* … the first so many of these are filled in */
     struct file_about *files; /* their paths are owned */
     size_t file_count, file_capacity;
     uint32_t label_kind;

@@ -47,7 +47,7 @@ struct objects_read {
     /* copies, by the places of those that are known */
     struct curl_blob authorities[AUTHORITIES_MAX];
     struct request *requests;
-    struct object_part *parts; /* what comes of each */
+    struct object_part *parts; /* answer to each */
     size_t count;
     size_t next; /* the next one to be sent */
     size_t under_way;

@@ -156,7 +156,7 @@ struct worker {
 
     bool beat_open;
     bool is_unreached;        /* a consumer has told the dispatcher that it cannot reach it */
-    enum weir_status refused; /* with which its beats are, as was said; WEIR_OK: they are not */
+    enum weir_status refused; /* newest refusal of its beats, logged; WEIR_OK: they are taken */
     bool beat_due;            /* something has changed that the dispatcher should know at once */
     int64_t beat_ms;          /* when the newest beat was sent */
     int64_t told_ms;          /* when the newest one was sent that the dispatcher has answered */

@@ -108,7 +108,7 @@ struct dataset {
     struct blocked_shard *blocked; /* by the upper bits of the hash; NULL: none */
     size_t blocked_count;
     struct key_index subjects;  /* owners of the samples */
-    struct key_index keys;      /* what they are */
+    struct key_index keys;      /* names of the samples */
     struct dataset *updates;    /* dataset whose samples get labels from this one, */
     struct dataset *updated_by; /* and the other way round; NULL: none */
 
@@ -121,13 +121,13 @@ struct dataset {
     struct fresh fresh; /* bytes of its files that are to be summed (storage/sums/sums.h) */
 
     struct scan *scan;            /* owned by scan.c */
-    struct complaints complaints; /* what of the source could not be looked at */
-    struct scope dirty;           /* what may have changed since a scan last looked at it */
-    int64_t scan_started_ms;      /* of the newest scan */
-    int64_t scan_busy_ms;         /* …: without what it waited for */
-    int64_t next_scan_ms;         /* not before: scans may take a fifth of the time at most */
-    int64_t next_whole_ms;        /* the same for scans of everything */
-    int64_t next_periodic_ms;     /* when everything is to be looked at without being asked */
+    struct complaints complaints; /* parts of the source that could not be looked at */
+    struct scope dirty; /* parts of the source that may have changed since a scan last looked */
+    int64_t scan_started_ms;  /* of the newest scan */
+    int64_t scan_busy_ms;     /* …: without what it waited for */
+    int64_t next_scan_ms;     /* not before: scans may take a fifth of the time at most */
+    int64_t next_whole_ms;    /* the same for scans of everything */
+    int64_t next_periodic_ms; /* when everything is to be looked at without being asked */
 };
 
 struct catalog {

@@ -21,7 +21,7 @@ enum time_from {
 };
 /* The samples of one key that stay. */
 enum keep { KEEP_ALL, KEEP_FIRST, KEEP_LAST };
-extern const char *const STORAGE_KEEPS[]; /* what these are called */
+extern const char *const STORAGE_KEEPS[]; /* names of these */
 enum on_erase { ON_ERASE_SCRUB, ON_ERASE_UNLINK };
 
 enum s3_style { S3_STYLE_PATH, S3_STYLE_HOST };

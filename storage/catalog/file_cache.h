@@ -18,7 +18,7 @@ struct file_cache {
     size_t bytes, bytes_max;
     struct file_group **groups; /* with their files in memory */
     size_t count, capacity;
-    size_t hand; /* what it looks at next when room is made */
+    size_t hand; /* index of the next one to be looked at when room is made */
 };
 
 void storage_file_cache_fini(struct file_cache *cache);

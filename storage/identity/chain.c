@@ -25,7 +25,7 @@ struct asking {
     const struct surroundings *of;
     const char *profile; /* NULL: any place */
     struct weir_work *work;
-    struct s3_credentials *keys; /* what is found */
+    struct s3_credentials *keys; /* those found */
 };
 
 static enum weir_status is_not_there(const char *what, struct weir_error *err)

@@ -7,8 +7,8 @@
 
 struct s3_aim {
     bool is_rewrite; /* the newest stays, written again; else nothing does */
-    bool
-        was_live; /* the erased sample was in the version that was mirrored last, not in an older one */
+    /* the erased sample was in the version that was mirrored last, not in an older one */
+    bool was_live;
     /* of the mirrored version, which may be deleted; in a rewrite, of the one that was written; "": not known */
     const char *etag;
     /* in a rewrite: ETag of the version that the mirrored file replaces; NULL: the file is not up to date */

@@ -19,9 +19,9 @@ void storage_s3_write_free(struct s3_write *write);
 struct s3_write_job {
     const struct s3_remote *remote; /* these live until it is done */
     const char *key;
-    const char *etag;        /* what it must still be */
-    const char *path;        /* what it becomes */
-    const char *const *also; /* what else it is sent with, as in s3_request */
+    const char *etag;        /* ETag that the object must still have */
+    const char *path;        /* file with its new content */
+    const char *const *also; /* other headers, as in s3_request */
 };
 
 /* `done` is given the store's answer, or IO, LIMIT of the file or what storage_s3_call_send() tells; never from

@@ -18,7 +18,7 @@ struct id_fetch {
     struct s3_range_request *request; /* NULL: nothing is waited for */
     size_t upto;                      /* ids that were asked for */
     int64_t until_ms;                 /* when waiting for them ends */
-    char *why;                        /* what came of the last ones, if not all came */
+    char *why;                        /* failure of the last fetch; NULL: all came */
 };
 
 /* Zeroes it; nothing is waited for now. */

@@ -15,7 +15,7 @@ struct reading {
     int64_t *labels;
     uint64_t *places; /* of the samples in the payload */
     uint64_t bytes;   /* of the payload */
-    uint64_t room;    /* what it should keep to */
+    uint64_t room;    /* bound of the bytes, unless the first sample alone has more */
     struct gather_range *ranges;
     size_t range_count;
     struct answer_values values;

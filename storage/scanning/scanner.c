@@ -12,7 +12,7 @@
 
 enum {
     RESCAN_MS = 30000,
-    FIRST_SCANS_MS = 30000, /* in which a start is expected to have looked at all sources */
+    FIRST_SCANS_MS = 30000, /* time for a start to look at all sources */
     RETRY_MS = 1000,
     WAIT_MS = 50,
 };

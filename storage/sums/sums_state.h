@@ -33,7 +33,7 @@ struct sums {
     struct sum_job job;
     struct weir_work *work; /* NULL: the job is not under way */
     bool has_more;          /* there is more to plan */
-    bool is_void;           /* what it finds is no longer wanted */
+    bool is_void;           /* its result is no longer wanted */
 
     size_t sweep_dataset; /* all files are gone over once: index in the catalog, */
     uint64_t sweep_file;  /* and the next number */

@@ -245,12 +245,12 @@ struct weir_client_tensor {
     int is_ragged; /**< nonzero: a row has any number of elements, and `rank` is 0 */
     uint32_t rank; /**< dimensions of a row, which in batches come after that of the samples */
     uint64_t shape[WEIR_TENSOR_RANK_MAX]; /**< of a row */
-    uint64_t
-        below; /**< its integers are 0 … below - 1, such as rows of an embedding: words of a vocabulary fitted on
-                         this set and one for the unknown, buckets of a hash; 0: no bound is known */
-    uint64_t
-        below_before; /**< the same of the model that the training starts from, whose numbers keep their meaning;
-                                0: it starts from none, or no bound is known */
+    /** its integers are 0 … below - 1, such as rows of an embedding: words of a vocabulary fitted on this set
+     * and one for the unknown, buckets of a hash; 0: no bound is known */
+    uint64_t below;
+    /** the same of the model that the training starts from, whose numbers keep their meaning; 0: it starts
+     * from none, or no bound is known */
+    uint64_t below_before;
 };
 
 /** One batch. All memory belongs to it and lives until weir_batch_release(); it may be pinned and
