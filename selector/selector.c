@@ -47,14 +47,11 @@ static enum weir_status load_known(struct selector_pipelines *pipelines, struct 
     return status;
 }
 
-static enum weir_status open_threads(struct selector_queue *queue, const char *postgres,
-                                     struct weir_error *err)
+static void open_threads(struct selector_queue *queue, const char *postgres)
 {
-    enum weir_status status = WEIR_OK;
-    for (size_t i = 0; status == WEIR_OK && i < SELECTOR_THREADS; i++)
-        status = weir_db_open(postgres, "selector", SELECTOR_QUERIES, SELECTOR_QUERY_COUNT,
-                              &queue->threads[i].db, err);
-    return status;
+    for (size_t i = 0; i < SELECTOR_THREADS; i++)
+        queue->threads[i].db =
+            weir_db_new(postgres, "selector", SELECTOR_QUERIES, SELECTOR_QUERY_COUNT);
 }
 
 static enum weir_status open_steps(struct selector *selector,
@@ -68,10 +65,9 @@ static enum weir_status open_steps(struct selector *selector,
                                  err);
     if (status == WEIR_OK)
         status = weir_lived_tick(&selector->lived, selector->queue.db, Q_live, weir_now_ms(), err);
-    if (status == WEIR_OK)
-        status = open_threads(&selector->queue, options->postgres, err);
     if (status != WEIR_OK)
         return status;
+    open_threads(&selector->queue, options->postgres);
     selector->queue.pipelines.db = selector->queue.db;
     WEIR_AUTO_FREE char *endpoint = weir_service_endpoint(options->socket_dir, "storage");
     status =

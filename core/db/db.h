@@ -64,6 +64,10 @@ enum weir_status weir_db_check_conninfo(const char *conninfo, struct weir_error 
 enum weir_status weir_db_open(const char *conninfo, const char *schema,
                               const struct weir_query *queries, size_t count,
                               struct weir_db **ret_db, struct weir_error *err) WEIR_MUST_USE;
+/* Returns one that connects with its first statement, for further connections of a program that has opened one with the
+ * same `conninfo`. */
+struct weir_db *weir_db_new(const char *conninfo, const char *schema,
+                            const struct weir_query *queries, size_t count);
 void weir_db_close(struct weir_db *db);
 WEIR_DEFINE_AUTO(weir_db, weir_db_close)
 

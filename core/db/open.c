@@ -102,16 +102,23 @@ static enum weir_status check_session(struct weir_db *db, struct weir_error *err
     return status;
 }
 
-enum weir_status weir_db_open(const char *conninfo, const char *schema,
-                              const struct weir_query *queries, size_t count,
-                              struct weir_db **ret_db, struct weir_error *err)
+struct weir_db *weir_db_new(const char *conninfo, const char *schema,
+                            const struct weir_query *queries, size_t count)
 {
-    WEIR_AUTO(weir_db) db = weir_calloc(1, sizeof(*db));
+    struct weir_db *db = weir_calloc(1, sizeof(*db));
     db->conninfo = weir_strdup(conninfo);
     db->schema = weir_strdup(schema);
     db->queries = queries;
     db->query_count = count;
     db->prepared = weir_calloc(count > 0 ? count : 1, sizeof(*db->prepared));
+    return db;
+}
+
+enum weir_status weir_db_open(const char *conninfo, const char *schema,
+                              const struct weir_query *queries, size_t count,
+                              struct weir_db **ret_db, struct weir_error *err)
+{
+    WEIR_AUTO(weir_db) db = weir_db_new(conninfo, schema, queries, count);
     enum weir_status status = weir_db_check_conninfo(conninfo, err);
     if (status == WEIR_OK)
         status = weir_db_ensure(db, err);

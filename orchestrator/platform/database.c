@@ -70,11 +70,22 @@ static bool make(PGconn *connection, int64_t end_ms)
     return is_fine;
 }
 
-enum weir_status orchestrator_database_make(const char *conninfo, int64_t within_ms,
-                                            struct weir_error *err)
+/* The first connection to a database reads its catalogs for all that come later: that of another one is in vain. */
+static bool is_there(const char *conninfo, int64_t end_ms)
+{
+    PGconn *connection = PQconnectStart(conninfo);
+    bool is_connected = connect_within(connection, end_ms);
+    PQfinish(connection);
+    return is_connected;
+}
+
+enum weir_status orchestrator_database_make(const char *conninfo, const char *admin_conninfo,
+                                            int64_t within_ms, struct weir_error *err)
 {
     int64_t end_ms = weir_now_ms() + within_ms;
-    PGconn *connection = PQconnectStart(conninfo);
+    if (is_there(conninfo, end_ms))
+        return WEIR_OK;
+    PGconn *connection = PQconnectStart(admin_conninfo);
     enum weir_status status = WEIR_OK;
     if (!make(connection, end_ms)) {
         const char *why = PQerrorMessage(connection);

@@ -6,8 +6,10 @@
 
 #include <stdint.h>
 
-/* Makes the database `weir` unless it is there. Gives up after `within_ms`, whatever the server does: UNAVAILABLE. */
-enum weir_status orchestrator_database_make(const char *conninfo, int64_t within_ms,
+/* Makes the database `weir`, by way of that which `admin_conninfo` names, unless `conninfo` leads to it. Gives up after
+ * `within_ms`, whatever the server does: UNAVAILABLE. */
+enum weir_status orchestrator_database_make(const char *conninfo, const char *admin_conninfo,
+                                            int64_t within_ms,
                                             struct weir_error *err) WEIR_MUST_USE;
 
 #endif

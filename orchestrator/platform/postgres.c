@@ -61,11 +61,20 @@ static void build_command(struct orchestrator_postgres *postgres,
                           const struct orchestrator_postgres_options *options)
 {
     static const char *const SETTINGS[] = {
-        "listen_addresses=",         "port=5432",         "unix_socket_permissions=0700",
-        "max_wal_size=2GB",          "jit=off",           "timezone=UTC",
-        "log_timezone=UTC",          "fsync=on",          "logging_collector=off",
-        "log_line_prefix=%m ",       "cluster_name=weir", "wal_recycle=off",
-        "log_error_verbosity=terse", /* erasures: no old bytes, no values */
+        "listen_addresses=",
+        "port=5432",
+        "unix_socket_permissions=0700",
+        "max_wal_size=2GB",
+        "jit=off",
+        "timezone=UTC",
+        "log_timezone=UTC",
+        "fsync=on",
+        "logging_collector=off",
+        "log_line_prefix=%m ",
+        "cluster_name=weir",
+        "wal_recycle=off",
+        "log_error_verbosity=terse",         /* erasures: no old bytes, no values */
+        "max_logical_replication_workers=0", /* nor the process that starts them */
     };
     postgres->argv[postgres->argc++] = weir_format("%s/postgres", postgres->bin_dir);
     add_argument(postgres, "-D", weir_strdup(options->cluster));
@@ -280,5 +289,5 @@ enum weir_status orchestrator_postgres_probe(const struct orchestrator_postgres 
     if (!says_ready(postgres))
         return weir_fail(err, WEIR_UNAVAILABLE, "Postgres does not answer yet (see %s)",
                          postgres->log_path);
-    return orchestrator_database_make(postgres->admin_conninfo, within_ms, err);
+    return orchestrator_database_make(postgres->conninfo, postgres->admin_conninfo, within_ms, err);
 }

@@ -286,6 +286,21 @@ static void a_transaction_with_a_failed_statement_does_not_commit(void **state)
     assert_int_equal(count_things(db), 0);
 }
 
+static void a_further_connection_is_opened_by_its_first_statement(void **state)
+{
+    static const char NOBODY[] =
+        "DO $$ BEGIN IF EXISTS (SELECT FROM pg_stat_activity WHERE application_name = 'further') "
+        "THEN RAISE 'it is connected'; END IF; END $$";
+    struct fixture *fixture = *state;
+    struct weir_error err;
+    WEIR_AUTO(weir_db)
+    db = weir_db_new(fixture->postgres.conninfo, "further", QUERIES, WEIR_COUNT(QUERIES));
+    weir_test_postgres_sql(&fixture->postgres, NOBODY);
+    assert_int_equal(weir_db_begin(db, &err), WEIR_OK);
+    assert_int_equal(DB_RUN(db, Q_types, NULL, &err), WEIR_OK);
+    assert_int_equal(weir_db_commit(db, &err), WEIR_OK);
+}
+
 static void kill_connection(struct fixture *fixture)
 {
     weir_test_postgres_sql(&fixture->postgres,
@@ -645,6 +660,7 @@ int main(void)
         TEST(a_mistake_in_a_statement_is_a_defect),
         TEST(a_commit_keeps_and_a_rollback_forgets),
         TEST(a_transaction_with_a_failed_statement_does_not_commit),
+        TEST(a_further_connection_is_opened_by_its_first_statement),
         TEST(a_lost_connection_is_unavailable_once_and_then_back),
         TEST(what_the_server_lacks_for_a_while_is_unavailable),
         TEST(a_transaction_is_gone_with_its_connection),
