@@ -64,7 +64,9 @@ void storage_lab_begin(struct storage_lab *lab)
 {
     struct weir_error err;
 
-    weir_test_postgres_reset(&lab->postgres);
+    if (lab->is_used)
+        weir_test_postgres_reset(&lab->postgres);
+    lab->is_used = true;
     temp_dir_make(&lab->dir);
     lab->arena = weir_arena_new();
     lab->lent = weir_segment_new(LENT_BYTES);

@@ -20,6 +20,7 @@ struct storage_lab {
     pid_t pid;
     const char *faults;  /* WEIR_FAULTS of the next start */
     bool obeys_modes;    /* the next start gives up root's right to read everything */
+    bool is_used;        /* by a test before */
     const char *cluster; /* told with each seal: Postgres is Weir's own; NULL: it is not */
 };
 

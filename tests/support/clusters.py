@@ -17,7 +17,7 @@ def copy(programs):
     if installed is None or "WEIR_POSTGRES_BIN" in os.environ:
         return
     schemas = (programs / "migrations").read_text().strip()
-    folder = Path(tempfile.gettempdir()) / f"weir-test-initdb-{installed.parts[-3]}-{os.geteuid()}-{schemas}"
+    folder = Path(tempfile.gettempdir()) / f"weir-test-clusters-{installed.parts[-3]}-{os.geteuid()}-{schemas}"
     if not folder.exists():
         fresh = Path(tempfile.mkdtemp(prefix=f"{folder.name}-", dir=folder.parent))
         shutil.copy(Path(__file__).resolve().with_name("initdb"), fresh)

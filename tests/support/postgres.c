@@ -118,16 +118,66 @@ static pid_t spawn_server(const struct weir_test_postgres *postgres, const char 
                                        "--unix_socket_permissions=0700", NULL});
 }
 
-/* Gives template1, which every database begins as, the schemas of all services. */
+static PGconn *connect_to(const char *conninfo)
+{
+    PGconn *conn = PQconnectdb(conninfo);
+    weir_require(PQstatus(conn) == CONNECTION_OK);
+    return conn;
+}
+
+static void execute(PGconn *conn, const char *sql)
+{
+    PGresult *result = PQexec(conn, sql);
+    ExecStatusType status = PQresultStatus(result);
+    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
+        weir_require_failed(PQerrorMessage(conn), __FILE__, __LINE__);
+    PQclear(result);
+}
+
+static void run_sql(const char *conninfo, const char *sql)
+{
+    PGconn *conn = connect_to(conninfo);
+    execute(conn, sql);
+    PQfinish(conn);
+}
+
+/* Copied as files, which costs half of copying it through the log; before version 15 there is no other way. */
+static void make_database(const char *conninfo)
+{
+    PGconn *conn = connect_to(conninfo);
+    execute(conn, "DROP DATABASE IF EXISTS weir WITH (FORCE)");
+    execute(conn, PQserverVersion(conn) >= 150000 ? "CREATE DATABASE weir STRATEGY file_copy"
+                                                  : "CREATE DATABASE weir");
+    PQfinish(conn);
+}
+
+/* Gives template1, which every database begins as, the schemas of all services, and leaves "weir" beside it alone: all
+ * that is there is copied. */
+static void fill_template(const char *conninfo)
+{
+    make_database(conninfo);
+    PGconn *conn = connect_to(conninfo);
+    execute(conn, "ALTER DATABASE template0 IS_TEMPLATE false");
+    execute(conn, "DROP DATABASE template0");
+    execute(conn, "DROP DATABASE postgres");
+    PQfinish(conn);
+}
+
+static char *template_conninfo(const char *folder)
+{
+    return weir_format("host=%s user=weir dbname=template1", folder);
+}
+
 static void migrate_template(const struct weir_test_postgres *postgres, const char *folder)
 {
     int status = 0;
     WEIR_AUTO_FREE char *programs = programs_dir();
+    WEIR_AUTO_FREE char *conninfo = template_conninfo(folder);
     WEIR_AUTO_FREE char *migrate = /* faults are the test's */
-        weir_format("env -u WEIR_FAULTS %s/migrate 'host=%s user=weir dbname=template1'", programs,
-                    folder);
+        weir_format("env -u WEIR_FAULTS %s/migrate '%s'", programs, conninfo);
     pid_t server = spawn_server(postgres, folder);
     weir_require(system(migrate) == 0);
+    fill_template(conninfo);
     weir_require(kill(server, SIGINT) == 0);
     weir_require(waitpid(server, &status, 0) == server && status == 0);
 }
@@ -169,7 +219,7 @@ static void copy_template(const struct weir_test_postgres *postgres)
     const char *root = getenv("TMPDIR");
     WEIR_AUTO_FREE char *schemas = read_schemas();
     WEIR_AUTO_FREE char *template =
-        weir_format("%s/weir-test-postgres-%.2s-%u-%s", root != NULL ? root : "/tmp", version,
+        weir_format("%s/weir-test-cluster-%.2s-%u-%s", root != NULL ? root : "/tmp", version,
                     postgres->uid, schemas);
     WEIR_AUTO_FREE char *from = weir_format("%s/data", template);
     WEIR_AUTO_FREE char *to = weir_format("%s/data", postgres->dir.path);
@@ -180,47 +230,6 @@ static void copy_template(const struct weir_test_postgres *postgres)
     weir_require(lstat(template, &found) == 0 && S_ISDIR(found.st_mode));
     weir_require(found.st_uid == postgres->uid);
     run(postgres, log, (const char *const[]){"/bin/cp", "-R", from, to, NULL});
-}
-
-static void set_conninfo(struct weir_test_postgres *postgres, const char *database)
-{
-    snprintf(postgres->conninfo, sizeof(postgres->conninfo), "host=%s user=weir dbname=%s",
-             postgres->dir.path, database);
-}
-
-static PGconn *connect_to(const char *conninfo)
-{
-    PGconn *conn = PQconnectdb(conninfo);
-    weir_require(PQstatus(conn) == CONNECTION_OK);
-    return conn;
-}
-
-static void execute(PGconn *conn, const char *sql)
-{
-    PGresult *result = PQexec(conn, sql);
-    ExecStatusType status = PQresultStatus(result);
-    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
-        weir_require_failed(PQerrorMessage(conn), __FILE__, __LINE__);
-    PQclear(result);
-}
-
-static void run_sql(const char *conninfo, const char *sql)
-{
-    PGconn *conn = connect_to(conninfo);
-    execute(conn, sql);
-    PQfinish(conn);
-}
-
-/* Copied as files, which costs half of copying it through the log; before version 15 there is no other way. */
-static void make_database(struct weir_test_postgres *postgres)
-{
-    set_conninfo(postgres, "postgres");
-    PGconn *conn = connect_to(postgres->conninfo);
-    execute(conn, "DROP DATABASE IF EXISTS weir WITH (FORCE)");
-    execute(conn, PQserverVersion(conn) >= 150000 ? "CREATE DATABASE weir STRATEGY file_copy"
-                                                  : "CREATE DATABASE weir");
-    PQfinish(conn);
-    set_conninfo(postgres, "weir");
 }
 
 void weir_test_postgres_resume(struct weir_test_postgres *postgres)
@@ -234,9 +243,18 @@ void weir_test_postgres_resume(struct weir_test_postgres *postgres)
     weir_require_failed("Postgres starts", __FILE__, __LINE__);
 }
 
+/* One that a test has stopped, for the next test of this program: its start costs three times what cleaning it does. */
+static struct weir_test_postgres kept;
+static pid_t keeper; /* this process; a child of a test ends nothing */
+
 void weir_test_postgres_start(struct weir_test_postgres *postgres)
 {
-    *postgres = (struct weir_test_postgres){0};
+    *postgres = kept;
+    kept = (struct weir_test_postgres){0};
+    if (postgres->pid != 0) {
+        weir_test_postgres_reset(postgres);
+        return;
+    }
     if (!find_binaries(postgres->bin_dir, sizeof(postgres->bin_dir))) {
         fprintf(stderr, "skipped: Postgres is not installed (apt-get install postgresql)\n");
         exit(SKIPPED);
@@ -245,9 +263,9 @@ void weir_test_postgres_start(struct weir_test_postgres *postgres)
     temp_dir_make(&postgres->dir);
     weir_require(chown(postgres->dir.path, postgres->uid, postgres->gid) == 0);
     copy_template(postgres);
-    set_conninfo(postgres, "postgres");
+    snprintf(postgres->conninfo, sizeof(postgres->conninfo), "host=%s user=weir dbname=weir",
+             postgres->dir.path);
     weir_test_postgres_resume(postgres);
-    make_database(postgres);
 }
 
 static void end(struct weir_test_postgres *postgres, int signal)
@@ -260,8 +278,27 @@ static void end(struct weir_test_postgres *postgres, int signal)
     postgres->pid = 0;
 }
 
+static void end_kept(void)
+{
+    if (keeper != getpid() || kept.pid == 0)
+        return;
+    end(&kept, SIGQUIT);
+    temp_dir_remove(&kept.dir);
+}
+
+static bool is_running(const struct weir_test_postgres *postgres)
+{
+    return postgres->pid != 0 && waitpid(postgres->pid, NULL, WNOHANG) == 0;
+}
+
 void weir_test_postgres_stop(struct weir_test_postgres *postgres)
 {
+    if (is_running(postgres) && kept.pid == 0) {
+        weir_require(keeper != 0 || atexit(end_kept) == 0);
+        keeper = getpid();
+        kept = *postgres;
+        return;
+    }
     end(postgres, SIGQUIT);
     temp_dir_remove(&postgres->dir);
 }
@@ -299,7 +336,8 @@ void weir_test_postgres_go_on(const struct weir_test_postgres *postgres)
 
 void weir_test_postgres_reset(struct weir_test_postgres *postgres)
 {
-    make_database(postgres);
+    WEIR_AUTO_FREE char *conninfo = template_conninfo(postgres->dir.path);
+    make_database(conninfo);
 }
 
 void weir_test_postgres_sql(struct weir_test_postgres *postgres, const char *sql)

@@ -22,7 +22,7 @@ struct weir_test_postgres {
 /* Exits with 77 (skipped) and one clear line when Postgres is not installed, and aborts when it is there
  * but does not start. */
 void weir_test_postgres_start(struct weir_test_postgres *postgres);
-/* Stops it and removes the directory. */
+/* Stops it and removes the directory, or keeps it for the next start of this program, which makes the database anew. */
 void weir_test_postgres_stop(struct weir_test_postgres *postgres);
 
 /* Kills it as kill -9 does: connections break, commits are there after weir_test_postgres_resume(). */
