@@ -344,12 +344,27 @@ bool weir_written_time_as(const char *pattern, struct weir_bytes text, int64_t *
     return is_read;
 }
 
+/* Digits alone count seconds since 1970, unless there are as many as a day or a second of a calendar has: a pattern
+ * reads them, but as a time that nobody wrote. */
+static bool is_count(struct weir_bytes text)
+{
+    size_t digits = 0;
+
+    while (digits < text.size && text.at[digits] >= '0' && text.at[digits] <= '9')
+        digits++;
+    return digits == text.size && digits != 8 && digits != 14;
+}
+
 void weir_written_time_suggest(struct weir_bytes text, struct weir_buf *out)
 {
     enum { SUGGESTED_MAX = 2 };
     size_t found = 0;
     int64_t time_us;
 
+    if (is_count(text) && text.size > 0) {
+        weir_buf_append_text(out, "; time.unit, without a pattern, reads numbers since 1970");
+        return;
+    }
     for (const char *const *pattern = WEIR_WRITTEN_USUAL; *pattern != NULL; pattern++)
         if (found < SUGGESTED_MAX && weir_written_time_as(*pattern, text, &time_us))
             weir_buf_printf(out, "%s\"%s\"", found++ == 0 ? "; time.pattern may be " : " or ",

@@ -174,7 +174,10 @@ static void a_pattern_that_fits_is_suggested(void **state)
         {"31/01/2024 10:20", "; time.pattern may be \"%d/%m/%Y %H:%M\""},
         {"01/02/2024", "; time.pattern may be \"%d/%m/%Y\" or \"%m/%d/%Y\""},
         {"2024-01-31 10:20", "; time.pattern may be \"%Y-%m-%d %H:%M\""},
+        {"20240131", "; time.pattern may be \"%Y%m%d\""},
+        {"1672531200", "; time.unit, without a pattern, reads numbers since 1970"},
         {"yesterday", ""},
+        {"", ""},
     };
 
     (void)state;
