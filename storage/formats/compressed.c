@@ -41,5 +41,10 @@ enum weir_status storage_text_refuse(const char *what, struct weir_bytes head,
         return weir_fail(err, WEIR_INVALID,
                          "found %s in UTF-16, expected UTF-8: iconv -f UTF-16 -t UTF-8 writes it",
                          what);
+    if (head.size >= 4 && memcmp(head.at, "PAR1", 4) == 0)
+        return weir_fail(err, WEIR_INVALID,
+                         "found %s in Parquet, expected text: tools/parquet_to_jsonl makes JSON "
+                         "lines of it",
+                         what);
     return storage_compressed_refuse(what, head, err);
 }

@@ -8,7 +8,7 @@
 /* INVALID "found WHAT compressed with gzip, expected …" for the beginning of such a file; "what" is "a shard". */
 enum weir_status storage_compressed_refuse(const char *what, struct weir_bytes head,
                                            struct weir_error *err) WEIR_MUST_USE;
-/* The same of a file of text, and "found WHAT in UTF-16, …". */
+/* The same of a file of text, and "found WHAT in UTF-16, …" or "in Parquet". */
 enum weir_status storage_text_refuse(const char *what, struct weir_bytes head,
                                      struct weir_error *err) WEIR_MUST_USE;
 

@@ -272,6 +272,7 @@ EACH = [  # kind, changes of the pipeline file, changes of the data, what the on
     ("table", [(", classes: [good, bad]", "")], [], LABEL + r"200 of 200: DATA/a\.csv:2: label: found a value, expected an integer; .*"),
     ("table", [], [swap("a.csv", "\n", "\r")], SOURCE + r"DATA/a\.csv: line 1: found lines that end with CR alone, .*"),
     ("table", [], [add("a.csv", table()["a.csv"].encode("utf-16"))], SOURCE + r"DATA/a\.csv: found a table in UTF-16, expected UTF-8: iconv .*"),
+    ("table", [], [add("a.csv", b"PAR1" + bytes(99) + b"PAR1")], SOURCE + r"DATA/a\.csv: found a table in Parquet, expected text: tools/parquet_to_jsonl .*"),
     ("lines", [], [lambda data: add("a.jsonl", data["a.jsonl"].encode("utf-16"))(data)], SOURCE + r"DATA/a\.jsonl: found lines in UTF-16, expected UTF-8: iconv .*"),
     ("table", [], [add("a.csv", table()["a.csv"] + 60000 * "2020-01-01,u,1,2,k0,good\n"), add("c.csv", table()["a.csv"].replace("label\n", "lable\n"))],
      LABEL + r"DATA/c\.csv: line 1: found no column 'label' among 6 \(ts, user, x, y, kind, lable\).*"),
