@@ -104,12 +104,6 @@ static const struct column *take(const struct chain *chain, int place, const str
     return view;
 }
 
-/* Reads the clock that a step is charged by: CPU time, but wall time for a step that waits for others. */
-static int64_t spent_ns(const struct chain_step *step)
-{
-    return step->op->may_wait ? weir_now_ns() : weir_cpu_thread_ns();
-}
-
 static void begin_outputs(struct chain_step *step, const struct piece *piece)
 {
     for (size_t i = 0; i < step->plan.outputs; i++) {
@@ -134,7 +128,7 @@ static void run_step(struct chain *chain, struct chain_step *step, const struct 
 {
     const struct column *more[COLUMNS_MAX];
     const struct operator_plan *plan = &step->plan;
-    int64_t before_ns = chain->is_timed ? spent_ns(step) : 0;
+    int64_t before_ns = chain->is_timed ? weir_now_ns() : 0;
     struct operator_call call = call_of(chain, step, piece);
     size_t taken = bytes_of(chain->column[plan->in], piece);
     call.in = take(chain, plan->in, piece, &chain->views[0]);
@@ -153,7 +147,7 @@ static void run_step(struct chain *chain, struct chain_step *step, const struct 
         step->op->apply(step->state, &call);
     }
     chain->waits = call.waits;
-    step->timed_ns += chain->is_timed ? spent_ns(step) - before_ns : 0;
+    step->piece_ns = chain->is_timed ? weir_now_ns() - before_ns : 0;
     if (call.waits)
         return;
     tally(chain, step, &call);
@@ -187,12 +181,14 @@ static void note_row(const struct operator_batch *batch, size_t row, size_t piec
 
 /* ---- costs ---- */
 
-/* CPU time of a loop. It takes a system call to read, longer than some rows take in an operator, so of many pieces some
- * are timed, and stand for the others. */
+/* CPU time of a loop, shared out among its steps as the clock divides some of its pieces. A thread's CPU time takes a
+ * system call to read, longer than many a row, and what comes after it finds the processor's caches and predictions
+ * gone: it is read around a piece, never between two steps. */
 struct loop_cost {
-    int64_t begun_ns, timed_ns; /* CPU time */
-    int64_t due_ns;             /* when the next piece is timed, by the clock */
-    bool is_sampled;            /* not all pieces were timed */
+    int64_t begun_ns; /* CPU time */
+    int64_t timed_ns; /* of all steps in the pieces that count, by the clock */
+    int64_t due_ns;   /* when the next piece is timed, by the clock */
+    bool is_whole;    /* none of the pieces that count was interrupted */
 };
 
 static struct loop_cost begin_cost(bool is_one_piece)
@@ -201,25 +197,53 @@ static struct loop_cost begin_cost(bool is_one_piece)
                               .due_ns = is_one_piece ? 0 : weir_now_ns() + TIMED_EVERY_NS};
 }
 
+/* Adds what each step of a loop took of a piece that took `cpu_ns`. One that took longer by the clock was interrupted:
+ * it counts until there is one that was not. */
+static void add_piece(struct chain *chain, size_t first, size_t end, int64_t cpu_ns,
+                      struct loop_cost *cost)
+{
+    int64_t piece_ns = 0;
+    for (size_t i = first; i < end; i++)
+        piece_ns += chain->step[i].piece_ns;
+    bool is_whole = piece_ns <= cpu_ns;
+    bool begins = cost->timed_ns == 0 || (is_whole && !cost->is_whole);
+    if (!is_whole && !begins)
+        return;
+    for (size_t i = first; i < end; i++) {
+        struct chain_step *step = &chain->step[i];
+        step->timed_ns = (begins ? 0 : step->timed_ns) + step->piece_ns;
+    }
+    cost->timed_ns = (begins ? 0 : cost->timed_ns) + piece_ns;
+    cost->is_whole = is_whole;
+}
+
+static void clear_piece(struct chain *chain, size_t first, size_t end)
+{
+    for (size_t i = first; i < end; i++)
+        chain->step[i].piece_ns = 0;
+}
+
 /* Runs a piece, and times it if that is due. */
 static void run_timed(struct chain *chain, size_t first, const struct piece *piece,
                       struct loop_cost *cost)
 {
+    size_t end = chain->step[first].loop_end;
     chain->is_timed = (piece->is_last && cost->timed_ns == 0) || weir_now_ns() >= cost->due_ns;
-    cost->is_sampled = cost->is_sampled || !chain->is_timed;
+    clear_piece(chain, first, end);
     int64_t before_ns = chain->is_timed ? weir_cpu_thread_ns() : 0;
     run_piece(chain, first, piece);
     if (!chain->is_timed)
         return;
-    cost->timed_ns += weir_cpu_thread_ns() - before_ns;
+    add_piece(chain, first, end, weir_cpu_thread_ns() - before_ns, cost);
     cost->due_ns = weir_now_ns() + TIMED_EVERY_NS;
 }
 
-/* Charges the steps of a loop. */
+/* Charges the steps of a loop: with its CPU time, but with time by the clock where one waits for others, who is alone
+ * in its loop. */
 static void charge(struct chain *chain, size_t first, size_t end, const struct loop_cost *cost)
 {
     double scale = 1;
-    if (cost->is_sampled && cost->timed_ns > 0)
+    if (!chain->step[first].op->may_wait && cost->timed_ns > 0)
         scale = (double)(weir_cpu_thread_ns() - cost->begun_ns) / (double)cost->timed_ns;
     for (size_t i = first; i < end; i++) {
         struct chain_step *step = &chain->step[i];
@@ -332,8 +356,10 @@ void preprocess_chain_fold(struct chain *chain, const struct operator_batch *bat
         }
         struct loop_cost cost = begin_cost(true);
         chain->is_timed = true;
+        clear_piece(chain, i, i + 1);
         if (!step->behind_fit)
             run_step(chain, step, &whole, &partial->of[partial->count]);
+        add_piece(chain, i, i + 1, 0, &cost);
         charge(chain, i, i + 1, &cost);
         partial->count += folds;
         preprocess_chain_advance(chain, step);

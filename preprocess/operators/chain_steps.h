@@ -32,7 +32,8 @@ struct chain_step {
     bool is_absorbed; /* … and does its work */
     size_t loop_end;  /* of the first of a loop: the step after it … */
     size_t row_bytes; /* … and bytes of a row of its widest column, as far as it is known */
-    int64_t timed_ns; /* of pieces of the loop under way */
+    int64_t piece_ns; /* of the piece under way, by the clock … */
+    int64_t timed_ns; /* … and of pieces of the loop under way */
     int64_t spent_ns;
     uint64_t rows;
     uint64_t taken; /* bytes */
