@@ -18,11 +18,35 @@ struct topic_sender orchestrator_topic_sender(const struct weir_request *request
     return sender;
 }
 
-void orchestrator_topic_order_waits(struct topic_orders *orders, const struct weir_route *route,
-                                    int64_t number)
+static size_t count_of(const struct topic_orders *orders, uint64_t key)
 {
-    orders->at[orders->next] = (struct topic_order){*route, number};
-    orders->next = (orders->next + 1) % TOPIC_ORDERS_MAX;
+    size_t count = 0;
+    for (size_t i = 0; i < TOPIC_ORDERS_MAX; i++)
+        count += orders->at[i].number != 0 && orders->at[i].key == key;
+    return count;
+}
+
+/* Returns a free place, or the oldest order of the key that has most, the oldest of all where several have as many. */
+static struct topic_order *place_of_next(struct topic_orders *orders)
+{
+    struct topic_order *found = NULL;
+    size_t most = 0;
+    for (size_t i = 0; i < TOPIC_ORDERS_MAX; i++) {
+        struct topic_order *order = &orders->at[i];
+        size_t count = order->number != 0 ? count_of(orders, order->key) : 0;
+        if (count == 0)
+            return order;
+        if (count < most || (count == most && order->number > found->number))
+            continue;
+        most = count;
+        found = order;
+    }
+    return found;
+}
+
+void orchestrator_topic_order_waits(struct topic_orders *orders, const struct topic_order *order)
+{
+    *place_of_next(orders) = *order;
 }
 
 int64_t orchestrator_topic_order_again(struct topic_orders *orders, const struct weir_route *route)

@@ -16,16 +16,16 @@ struct topic_sender {
 };
 struct topic_sender orchestrator_topic_sender(const struct weir_request *request);
 
-/* Orders that were refused as UNAVAILABLE, and so come again under the same route: they do not begin twice. */
+/* Orders that were refused as UNAVAILABLE, and so come again under the same route: they do not begin twice. When there
+ * is no place left, the key with most of them loses its oldest. */
 struct topic_orders {
     struct topic_order {
         struct weir_route route;
-        int64_t number; /* 0: none */
+        uint64_t key;   /* of the sender; 0: it is on this host */
+        int64_t number; /* grows from order to order; 0: none */
     } at[TOPIC_ORDERS_MAX];
-    size_t next; /* place of the next one */
 };
-void orchestrator_topic_order_waits(struct topic_orders *orders, const struct weir_route *route,
-                                    int64_t number);
+void orchestrator_topic_order_waits(struct topic_orders *orders, const struct topic_order *order);
 /* Takes it out; 0: it does not wait. */
 int64_t orchestrator_topic_order_again(struct topic_orders *orders, const struct weir_route *route);
 

@@ -61,7 +61,8 @@ static void end_refused(struct topic_call *call, enum weir_status status)
     if (call->order == 0)
         return;
     if (status == WEIR_UNAVAILABLE)
-        orchestrator_topic_order_waits(&call->all->orders, &call->route, call->order);
+        orchestrator_topic_order_waits(&call->all->orders,
+                                       &(struct topic_order){call->route, call->key, call->order});
     else
         orchestrator_audit_end(call->all->audit, call->order, status, NULL);
 }
