@@ -19,7 +19,10 @@
 
 #include <stdlib.h>
 
-enum { FORGET_MS = 60000 };
+enum {
+    FORGET_MS = 60000,
+    TURN_MS = 5, /* after which no other piece of work is begun before others are answered */
+};
 
 /* ---- loading ---- */
 
@@ -170,42 +173,68 @@ static bool step_erasures(struct storage *storage)
     return more;
 }
 
-/* Scans, and merges of what they have added. */
-static bool step_intake(struct storage *storage)
+static bool may_take_in(const struct storage *storage)
+{
+    return !storage_erasure_is_scrubbing(&storage->eraser) &&
+           !storage_doctor_counts(storage->doctor);
+}
+
+static bool step_scans(struct storage *storage)
+{
+    storage->is_scanning =
+        may_take_in(storage) &&
+        storage_scanner_step(storage->scanner, storage_erasure_is_half_way(&storage->eraser));
+    return storage->is_scanning;
+}
+
+/* Of what scans have added. */
+static bool step_merges(struct storage *storage)
 {
     struct store *store = &storage->store;
-    bool is_scanning =
-        storage_scanner_step(storage->scanner, storage_erasure_is_half_way(&storage->eraser));
-    bool more = is_scanning;
+    bool more = storage->is_scanning;
 
-    if (!store->is_stale && !storage_erasure_holds_runs(&storage->eraser))
-        more = step_key_merge(store, is_scanning) || more;
+    if (!may_take_in(storage))
+        return false;
+    if (!storage_erasure_holds_runs(&storage->eraser))
+        more = step_key_merge(store, more) || more;
     if (!store->is_stale && !more) /* a scan leaves most of the time to others */
         more = step_chunk_merges(store);
     return more;
 }
 
+static bool step_replays(struct storage *storage)
+{
+    return storage_replays_step(storage->replays);
+}
+
+static bool step_doctor(struct storage *storage)
+{
+    return storage_doctor_step(storage->doctor);
+}
+
+/* Each does a piece of its work; true when there is more of it. */
+static bool (*const STEPS[])(struct storage *storage) = {step_erasures, step_scans, step_merges,
+                                                         step_replays, step_doctor};
+
+/* As many of the pieces as a turn has time for: who asks meanwhile waits for one of them, not for all. */
 static void work(void *owner)
 {
     struct storage *storage = owner;
     struct store *store = &storage->store;
+    int64_t until_ms = weir_now_ms() + TURN_MS;
     struct weir_error err;
-    bool more;
+    bool more = false, has_time = true;
 
     if (storage_ready(store, &err) != WEIR_OK) {
         storage_retry_later(store);
         return;
     }
     storage_file_cache_trim(store->catalog->file_cache);
-    more = step_erasures(storage);
-    if (!store->is_stale && !storage_erasure_is_scrubbing(&storage->eraser) &&
-        !storage_doctor_counts(storage->doctor))
-        more = step_intake(storage) || more;
-    if (!store->is_stale)
-        more = storage_replays_step(storage->replays) || more;
-    if (!store->is_stale)
-        more = storage_doctor_step(storage->doctor) || more;
-    if (more)
+    for (size_t i = 0; i < WEIR_COUNT(STEPS) && has_time && !store->is_stale; i++) {
+        more = STEPS[storage->next_step++ % WEIR_COUNT(STEPS)](storage) || more;
+        has_time = weir_now_ms() < until_ms;
+    }
+    if (more || !has_time)
         storage_pump(store);
 }
 

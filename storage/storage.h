@@ -30,6 +30,8 @@ struct storage {
     struct removal *removal;
     struct id_list unswept; /* datasets with copies that may be nobody's, by number */
     struct doctor *doctor;  /* the newest examination; NULL: none yet */
+    size_t next_step;       /* whose piece of work is next */
+    bool is_scanning;
     uint64_t forget_timer, wake_timer;
 };
 

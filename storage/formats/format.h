@@ -9,10 +9,10 @@
 #include "core/config/plugin.h"
 
 enum {
-    FORMAT_HEAD_MAX = 64 << 10,    /* bytes of the beginning of a file that each call sees */
-    FORMAT_WINDOW_BYTES = 1 << 20, /* bytes handed over at a time */
-    FORMAT_RECORD_MAX = 16 << 20,  /* a record beyond is refused; the window grows up to here */
-    FORMAT_LIST_MAX = 4096,        /* numbers of a list */
+    FORMAT_HEAD_MAX = 64 << 10,      /* bytes of the beginning of a file that each call sees */
+    FORMAT_WINDOW_BYTES = 256 << 10, /* bytes handed over at a time: of short records, thousands */
+    FORMAT_RECORD_MAX = 16 << 20,    /* a record beyond is refused; the window grows up to here */
+    FORMAT_LIST_MAX = 4096,          /* numbers of a list */
 };
 
 /* The place of a field of a sample. A format says which of these it can give (`gives`). */

@@ -4,9 +4,11 @@
 #include "storage/intake/batch_stage.h"
 
 #include "core/base/memory.h"
+#include "core/base/require.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { ROWS_AT_LEAST = 1024 };
 
@@ -74,18 +76,25 @@ void storage_batch_clear(struct batch *batch)
     batch->also = NULL;
 }
 
+static void free_columns(struct batch *batch)
+{
+    if (batch->row_capacity == 0)
+        return;
+    for (int i = 0; i < BATCH_COLUMNS; i++)
+        munmap(batch->columns[i], batch->row_capacity * sizeof(int64_t));
+    munmap(batch->subjects.at, batch->row_capacity * sizeof(*batch->subjects.at));
+    munmap(batch->keys.at, batch->row_capacity * sizeof(*batch->keys.at));
+}
+
 void storage_batch_free(struct batch *batch)
 {
     if (batch == NULL)
         return;
     storage_batch_clear(batch);
-    for (int i = 0; i < BATCH_COLUMNS; i++)
-        free(batch->columns[i]);
+    free_columns(batch);
     weir_buf_fini(&batch->values);
     free(batch->groups.at);
     free(batch->segments.at);
-    free(batch->subjects.at);
-    free(batch->keys.at);
     free(batch->replaced.at);
     free(batch->kills.at);
     free(batch->refusals.at);
@@ -151,13 +160,35 @@ void storage_batch_touch(struct batch *batch, struct stored_file *file)
     touch_group(batch, file->group);
 }
 
+/* A million rows need 70 MB: pages move to where there is room, nothing is copied or wiped. */
+static void *grow_pages(void *at, size_t had, size_t bytes)
+{
+    void *grown =
+        at == NULL ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                   : mremap(at, had, bytes, MREMAP_MAYMOVE);
+
+    weir_require(grown != MAP_FAILED); /* out of memory */
+    return grown;
+}
+
+static void *grow_rows(const struct batch *batch, void *at, size_t rows, size_t size)
+{
+    return grow_pages(at, batch->row_capacity * size, rows * size);
+}
+
+/* Pages that nothing is written to cost nothing. */
 static void grow_columns(struct batch *batch, size_t more)
 {
+    size_t rows = 2 * batch->row_capacity + more;
+
     if (more <= batch->row_capacity - batch->row_count)
         return;
-    batch->row_capacity = 2 * batch->row_capacity + more;
+    rows += ROWS_AT_LEAST - rows % ROWS_AT_LEAST; /* whole pages */
     for (int i = 0; i < BATCH_COLUMNS; i++)
-        batch->columns[i] = weir_realloc(batch->columns[i], batch->row_capacity, sizeof(int64_t));
+        batch->columns[i] = grow_rows(batch, batch->columns[i], rows, sizeof(int64_t));
+    batch->subjects.at = grow_rows(batch, batch->subjects.at, rows, sizeof(*batch->subjects.at));
+    batch->keys.at = grow_rows(batch, batch->keys.at, rows, sizeof(*batch->keys.at));
+    batch->row_capacity = rows;
 }
 
 void storage_batch_room(struct batch *batch, size_t count, int64_t *ret_columns[BATCH_COLUMNS])
@@ -207,15 +238,11 @@ void storage_batch_row(struct batch *batch, struct stored_file *file, const stru
     batch->columns[BATCH_LABEL][at] = row->label;
     batch->columns[BATCH_OFFSET][at] = (int64_t)row->offset;
     batch->columns[BATCH_LENGTH][at] = (int64_t)row->length;
-    if (row->has_subject) {
-        MAKE_ROOM(batch->subjects);
+    if (row->has_subject)
         batch->subjects.at[batch->subjects.count++] =
             (struct sorted_run_entry){.hash = row->subject, .id = at};
-    }
-    if (row->has_key) {
-        MAKE_ROOM(batch->keys);
+    if (row->has_key)
         batch->keys.at[batch->keys.count++] = (struct sorted_run_entry){.hash = row->key, .id = at};
-    }
     if (row->values != NULL)
         weir_buf_append(&batch->values, row->values,
                         storage_declaration_value_bytes(batch->dataset->declaration));
@@ -300,7 +327,10 @@ void storage_batch_identify(struct batch *batch, struct key_identifier *identifi
 
 bool storage_batch_is_full(const struct batch *batch)
 {
-    size_t rows_max = batch->dataset->updates != NULL ? BATCH_UPDATES_MAX : BATCH_ROWS_MAX;
+    const struct declaration *d = batch->dataset->declaration;
+    size_t rows_max = batch->dataset->updates != NULL          ? BATCH_UPDATES_MAX
+                      : d->keep != KEEP_ALL || d->awaits_label ? BATCH_COMPARED_MAX
+                                                               : BATCH_ROWS_MAX;
 
     return batch->file_count >= BATCH_FILES_MAX || batch->row_count >= rows_max ||
            batch->refusals.count >= BATCH_FILES_MAX ||

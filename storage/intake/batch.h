@@ -8,10 +8,11 @@
 #include "storage/chunks/chunk_cache.h"
 
 enum {
-    BATCH_FILES_MAX = 4096,    /* commit when a batch has so many */
-    BATCH_UPDATES_MAX = 8192,  /* …, of labels for another dataset's samples */
-    BATCH_ROWS_MAX = 1 << 20,  /* …: what a commit waits for the disk is little to so many */
-    REFUSALS_LISTED_MAX = 100, /* of one file, with their reasons; the rest is only counted */
+    BATCH_FILES_MAX = 4096,       /* commit when a batch has so many */
+    BATCH_UPDATES_MAX = 8192,     /* …, of labels for another dataset's samples */
+    BATCH_COMPARED_MAX = 1 << 17, /* …, that are compared by key with those that are known */
+    BATCH_ROWS_MAX = 1 << 20,     /* …: what a commit waits for the disk is little to so many */
+    REFUSALS_LISTED_MAX = 100,    /* of one file, with their reasons; the rest is only counted */
 };
 
 struct batch_row {

@@ -53,8 +53,10 @@ struct batch {
     size_t file_count;
     LIST(struct file_group *) groups; /* to be written: new ones have number 0 */
     LIST(struct batch_segment) segments;
-    LIST(struct sorted_run_entry) subjects; /* their id is the row of the batch until the commit */
-    LIST(struct sorted_run_entry) keys;     /* … */
+    struct {
+        struct sorted_run_entry *at; /* their id is the row of the batch until the commit */
+        size_t count;                /* at most one a row, and there is room for as many */
+    } subjects, keys;
     /* places (block << 16 | row) that rows take, of a batch of late labels */
     struct id_list replaced;
     bool is_late;                      /* its rows have their labels from another dataset */

@@ -5,7 +5,6 @@
 #include "storage/files/blanking.h"
 #include "storage/files/copy.h"
 #include "storage/keys/key_store.h"
-#include "storage/keys/sorted_run_sort.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +12,10 @@
 /* ---- what is known already ---- */
 
 /* Rows of the batch stand by key, then in their order. */
-static void sort_keys(struct batch *batch)
+static void sort_keys(struct batch *batch, struct weir_db *db)
 {
     if (batch->keys.count > 0)
-        storage_sorted_run_sort(batch->keys.at, batch->keys.count);
+        storage_key_store_sort(db, batch->keys.at, batch->keys.count);
 }
 
 static bool is_live(const struct dataset *dataset, uint64_t place)
@@ -29,8 +28,6 @@ static bool is_live(const struct dataset *dataset, uint64_t place)
 static enum weir_status find_known(const struct batch *batch, struct weir_db *db,
                                    struct key_hits *hits, struct weir_error *err)
 {
-    struct key_reader reader = {.db = db};
-    const struct key_source source = storage_key_reader_source(&reader);
     WEIR_AUTO_FREE uint64_t *hashes = weir_calloc(batch->keys.count + 1, sizeof(*hashes));
     size_t count = 0, kept = 0;
     enum weir_status status;
@@ -39,8 +36,8 @@ static enum weir_status find_known(const struct batch *batch, struct weir_db *db
         if (count == 0 || hashes[count - 1] != batch->keys.at[i].hash)
             hashes[count++] = batch->keys.at[i].hash;
     }
-    status = storage_key_index_find(&batch->dataset->keys, hashes, count, &source, hits, err);
-    storage_key_reader_fini(&reader);
+    status = storage_key_store_find(db, &batch->dataset->keys, &(struct id_list){hashes, count, 0},
+                                    SIZE_MAX, hits, err);
     for (size_t i = 0; i < hits->count; i++) {
         if (is_live(batch->dataset, hits->at[i].id))
             hits->at[kept++] = hits->at[i];
@@ -241,7 +238,7 @@ enum weir_status storage_duplicates_refuse(struct batch *batch, struct weir_db *
     size_t count;
     enum weir_status status;
 
-    sort_keys(batch);
+    sort_keys(batch, db);
     status = find_known(batch, db, &hits, err);
     for (size_t i = 0; i < hits.count; i++)
         storage_id_list_add(&known, hits.at[i].hash);
@@ -265,7 +262,7 @@ enum weir_status storage_duplicates_replaced(struct batch *batch, struct weir_db
     struct key_hits hits = {0};
     enum weir_status status;
 
-    sort_keys(batch);
+    sort_keys(batch, db);
     status = find_known(batch, db, &hits, err);
     for (size_t i = 0; i < hits.count; i++)
         storage_id_list_add(places, hits.at[i].id);

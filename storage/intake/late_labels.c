@@ -5,7 +5,6 @@
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 #include "storage/keys/key_store.h"
-#include "storage/keys/sorted_run_sort.h"
 #include "storage/records/key_identify.h"
 
 #include <stdlib.h>
@@ -27,22 +26,20 @@ static enum weir_status look_up(struct batch *batch, struct weir_db *db,
                                 const struct key_index *index, struct key_hits *hits,
                                 struct weir_error *err)
 {
-    struct key_reader reader = {.db = db};
-    const struct key_source source = storage_key_reader_source(&reader);
     WEIR_AUTO_FREE uint64_t *hashes = weir_calloc(batch->keys.count + 1, sizeof(*hashes));
     size_t count = 0;
     enum weir_status status;
 
     if (batch->keys.count > 0)
-        storage_sorted_run_sort(batch->keys.at, batch->keys.count);
+        storage_key_store_sort(db, batch->keys.at, batch->keys.count);
     for (size_t i = 0; i < batch->keys.count; i++) {
         if (count == 0 || hashes[count - 1] != batch->keys.at[i].hash)
             hashes[count++] = batch->keys.at[i].hash;
     }
-    status = storage_key_index_find(index, hashes, count, &source, hits, err);
-    storage_key_reader_fini(&reader);
+    status =
+        storage_key_store_find(db, index, &(struct id_list){hashes, count, 0}, SIZE_MAX, hits, err);
     if (hits->count > 0)
-        storage_sorted_run_sort(hits->at, hits->count);
+        storage_key_store_sort(db, hits->at, hits->count);
     return status;
 }
 

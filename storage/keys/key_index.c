@@ -190,24 +190,24 @@ static void list_segments(const struct sorted_run *run, struct key_walk *walk)
 struct sorted_run *storage_key_walk_next(const struct key_index *index, struct key_walk *walk,
                                          size_t *ret_first)
 {
-    while (walk->run < index->run_count) {
-        struct sorted_run *run = &index->runs[walk->run];
-        size_t left;
+    struct sorted_run *run;
+    size_t left;
 
-        if (walk->segments == NULL)
-            list_segments(run, walk);
-        left = walk->count - walk->at;
-        if (left > 0) {
-            *ret_first = walk->at;
-            walk->at += left < KEY_SEGMENTS_AT_ONCE ? left : KEY_SEGMENTS_AT_ONCE;
-            return run;
-        }
+    if (walk->segments != NULL && walk->at == walk->count) {
         free(walk->segments);
         walk->segments = NULL;
         walk->at = 0;
         walk->run++;
     }
-    return NULL;
+    if (walk->run >= index->run_count)
+        return NULL;
+    run = &index->runs[walk->run];
+    if (walk->segments == NULL)
+        list_segments(run, walk);
+    left = walk->count - walk->at;
+    *ret_first = walk->at;
+    walk->at += left < KEY_SEGMENTS_AT_ONCE ? left : KEY_SEGMENTS_AT_ONCE;
+    return run;
 }
 
 enum weir_status storage_key_index_walk(const struct key_index *index, struct key_walk *walk,
@@ -221,7 +221,7 @@ enum weir_status storage_key_index_walk(const struct key_index *index, struct ke
     enum weir_status status;
 
     *ret_done = run == NULL;
-    if (run == NULL)
+    if (run == NULL || walk->at == first)
         return WEIR_OK;
     status = source->segments(source->owner, run->number, walk->segments + first, walk->at - first,
                               bytes, err);

@@ -69,8 +69,8 @@ struct key_walk {
     size_t count, at;
 };
 void storage_key_walk_fini(struct key_walk *walk);
-/* The run and its next segments, in walk->segments from `*ret_first` to walk->at: at most KEY_SEGMENTS_AT_ONCE. NULL
- * when all runs are through. */
+/* The run and its next segments, in walk->segments from `*ret_first` to walk->at: at most KEY_SEGMENTS_AT_ONCE, and
+ * none where none may hold one of the hashes. NULL when all runs are through. */
 struct sorted_run *storage_key_walk_next(const struct key_index *index, struct key_walk *walk,
                                          size_t *ret_first);
 /* A bounded piece of a look-up: the entries of the walk's hashes in the next segments. */

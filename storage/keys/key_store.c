@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OLD_ENTRY_BYTES = 16 };
+enum { OLD_ENTRY_BYTES = 16, ENTRIES_AT_ONCE = 1 << 16 };
 static const uint64_t ID_MASK = (UINT64_C(1) << SORTED_RUN_ID_BITS) - 1;
 
 /* ---- reading segments ---- */
@@ -53,8 +53,10 @@ enum weir_status storage_key_store_find(struct weir_db *db, const struct key_ind
     struct key_walk walk = {.hashes = hashes->at, .hash_count = hashes->count};
     enum weir_status status = WEIR_OK;
 
-    for (bool is_done = false; status == WEIR_OK && !is_done && hits->count < max;)
+    for (bool is_done = false; status == WEIR_OK && !is_done && hits->count < max;) {
         status = storage_key_index_walk(index, &walk, &source, hits, &is_done, err);
+        weir_db_go_on_now(db);
+    }
     storage_key_walk_fini(&walk);
     storage_key_reader_fini(&reader);
     return status;
@@ -140,41 +142,57 @@ struct sorted_run storage_key_store_run(uint64_t number, bool is_own,
     return run;
 }
 
-static enum weir_status write_run(struct weir_db *db, uint32_t dataset, struct key_index *index,
-                                  struct sorted_run_writer *writer, struct weir_error *err)
+static enum weir_status write_segments(struct weir_db *db, uint64_t run,
+                                       struct sorted_run_writer *writer,
+                                       const struct sorted_run_entry *entries, size_t count,
+                                       struct weir_error *err)
 {
-    bool is_own = writer->count >= KEY_OWN_PARTITION;
-    uint64_t number = 0;
-    enum weir_status status =
-        storage_key_store_begin(db, dataset, index->kind, is_own, &number, err);
+    enum weir_status status = WEIR_OK;
 
-    if (status == WEIR_OK)
-        status = storage_key_store_segments(db, number, writer, err);
-    if (status == WEIR_OK)
-        status = storage_key_store_complete(db, number, writer, err);
-    if (status == WEIR_OK) {
-        struct sorted_run run = storage_key_store_run(number, is_own, writer);
-
-        storage_key_index_add(index, &run);
+    for (size_t at = 0, here; status == WEIR_OK && at < count; at += here) {
+        here = count - at < ENTRIES_AT_ONCE ? count - at : ENTRIES_AT_ONCE;
+        storage_sorted_run_writer_add(writer, entries + at, here);
+        if (at + here == count)
+            storage_sorted_run_writer_end(writer);
+        status = storage_key_store_segments(db, run, writer, err);
     }
     return status;
+}
+
+static void go_on(void *owner)
+{
+    weir_db_go_on_now(owner);
+}
+
+void storage_key_store_sort(struct weir_db *db, struct sorted_run_entry *entries, size_t count)
+{
+    storage_sorted_run_sort_in_parts(entries, count, (struct sorted_run_pause){go_on, db});
 }
 
 enum weir_status storage_key_store_add(struct weir_db *db, uint32_t dataset,
                                        struct key_index *index, struct sorted_run_entry *entries,
                                        size_t count, struct weir_error *err)
 {
+    bool is_own = count >= KEY_OWN_PARTITION;
     struct sorted_run_writer writer;
+    uint64_t number = 0;
     enum weir_status status;
 
     if (count == 0)
         return WEIR_OK;
-    storage_sorted_run_sort(entries, count);
+    storage_key_store_sort(db, entries, count);
     storage_sorted_run_writer_init(&writer, count, storage_key_filter_bits(index->kind),
                                    KEY_FILTER_BYTES_MAX);
-    storage_sorted_run_writer_add(&writer, entries, count);
-    storage_sorted_run_writer_end(&writer);
-    status = write_run(db, dataset, index, &writer, err);
+    status = storage_key_store_begin(db, dataset, index->kind, is_own, &number, err);
+    if (status == WEIR_OK)
+        status = write_segments(db, number, &writer, entries, count, err);
+    if (status == WEIR_OK)
+        status = storage_key_store_complete(db, number, &writer, err);
+    if (status == WEIR_OK) {
+        struct sorted_run run = storage_key_store_run(number, is_own, &writer);
+
+        storage_key_index_add(index, &run);
+    }
     storage_sorted_run_writer_fini(&writer);
     return status;
 }
@@ -217,10 +235,10 @@ enum weir_status storage_key_store_erase(struct weir_db *db, struct key_index *i
     uint64_t before = run != NULL ? run->count : 0;
     enum weir_status status = WEIR_OK;
 
-    *ret_done = run == NULL;
-    if (run == NULL)
-        return WEIR_OK;
     count = walk->at - first;
+    *ret_done = run == NULL;
+    if (run == NULL || count == 0)
+        return WEIR_OK;
     status = read_segments(&reader, run->number, walk->segments + first, count, bytes, err);
     for (size_t i = 0; status == WEIR_OK && i < count; i++)
         status = thin_segment(db, run, walk->segments[first + i], bytes[i], erasure, err);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* A bucket beyond SHORT holds a hash that many samples share, or two: no place for a quadratic sort. */
-enum { BUCKET_BITS_MAX = 16, PER_BUCKET = 4, SHORT = 48 };
+enum { BUCKET_BITS_MAX = 16, PER_BUCKET = 4, SHORT = 48, BUCKETS_A_PART = 1 << 13 };
 
 static int by_hash(const void *a, const void *b)
 {
@@ -43,7 +43,14 @@ static unsigned bucket_bits(size_t count)
     return bits;
 }
 
-void storage_sorted_run_sort(struct sorted_run_entry *entries, size_t count)
+static void pause(const struct sorted_run_pause *between)
+{
+    if (between->pause != NULL)
+        between->pause(between->owner);
+}
+
+void storage_sorted_run_sort_in_parts(struct sorted_run_entry *entries, size_t count,
+                                      struct sorted_run_pause between)
 {
     unsigned shift = 64 - bucket_bits(count);
     size_t buckets = (size_t)1 << (64 - shift);
@@ -56,9 +63,18 @@ void storage_sorted_run_sort(struct sorted_run_entry *entries, size_t count)
         ends[(from[i].hash >> shift) + 1]++;
     for (size_t b = 0; b < buckets; b++)
         ends[b + 1] += ends[b];
+    pause(&between);
     for (size_t i = 0; i < count; i++)
         entries[ends[from[i].hash >> shift]++] = from[i];
     for (size_t b = 0; b < buckets;
-         begin = ends[b++]) /* where a bucket began, the one before ends */
+         begin = ends[b++]) { /* where a bucket began, the one before ends */
+        if (b % BUCKETS_A_PART == 0)
+            pause(&between);
         sort_bucket(entries + begin, ends[b] - begin);
+    }
+}
+
+void storage_sorted_run_sort(struct sorted_run_entry *entries, size_t count)
+{
+    storage_sorted_run_sort_in_parts(entries, count, (struct sorted_run_pause){0});
 }

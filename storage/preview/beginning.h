@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "storage/formats/format.h"
 
-enum { BEGINNING_BYTES = FORMAT_WINDOW_BYTES };
+enum { BEGINNING_BYTES = 1 << 20 };
 
 /* Writes it, and the folders that it lies in. IO. */
 enum weir_status storage_beginning_write(const char *path, struct weir_bytes bytes,

@@ -132,6 +132,27 @@ static void sorting_agrees_with_qsort(void **state)
     }
 }
 
+static void count_pause(void *owner)
+{
+    (*(size_t *)owner)++;
+}
+
+static void very_many_are_sorted_in_parts(void **state)
+{
+    enum { COUNT = 1 << 19, PARTS_MIN = 8 };
+    WEIR_AUTO_FREE struct sorted_run_entry *entries = weir_calloc(COUNT, sizeof(*entries));
+    size_t pauses = 0;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT; i++)
+        entries[i] = (struct sorted_run_entry){.hash = weir_mix64(i), .id = i};
+    storage_sorted_run_sort_in_parts(entries, COUNT,
+                                     (struct sorted_run_pause){count_pause, &pauses});
+    assert_in_range(pauses, PARTS_MIN, COUNT / SORTED_RUN_SEGMENT_ENTRIES);
+    for (size_t i = 1; i < COUNT; i++)
+        assert_true(sorted_run_entry_before(&entries[i - 1], &entries[i]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +160,7 @@ int main(void)
         cmocka_unit_test(an_entry_of_a_large_run_takes_nine_bytes),
         cmocka_unit_test(bytes_that_are_no_segment_are_corrupt),
         cmocka_unit_test(sorting_agrees_with_qsort),
+        cmocka_unit_test(very_many_are_sorted_in_parts),
     };
 
     return cmocka_run_group_tests_name("sorted_run_segment", tests, NULL, NULL);
