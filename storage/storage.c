@@ -390,8 +390,7 @@ void storage_wipe(void *state, const struct weir_request *request, struct msg_wi
 
     (void)request;
     (void)answer;
-    storage_doctor_free(storage->doctor); /* begun again by whoever still asks */
-    storage->doctor = NULL;
+    storage_doctor_forget(storage->doctor);
     storage_chunk_cache_clear(storage->store.cache);
     storage_open_files_clear(storage->from.files);
     weir_borrowed_clear(storage->serving.borrowed);

@@ -38,27 +38,41 @@ static const struct {
 
 /* ---- findings ---- */
 
-void storage_doctor_say(struct doctor *doctor, enum doctor_check check, enum doctor_verdict verdict,
-                        char *found, char *expected)
+static void add_finding(struct doctor *doctor, const struct finding *finding)
 {
-    doctor->is_bad[check] |= verdict == DOCTOR_WRONG;
-    if (doctor->finding_count == FINDINGS_MAX && verdict != DOCTOR_FINE) {
-        doctor->wrong_unlisted += verdict == DOCTOR_WRONG;
-        free(found);
-        free(expected);
+    doctor->is_bad[finding->check] |= finding->verdict == DOCTOR_WRONG;
+    if (doctor->finding_count == FINDINGS_MAX && finding->verdict != DOCTOR_FINE) {
+        doctor->wrong_unlisted += finding->verdict == DOCTOR_WRONG;
+        free(finding->found);
+        free(finding->expected);
         return;
     }
     doctor->findings =
         weir_realloc(doctor->findings, doctor->finding_count + 1, sizeof(*doctor->findings));
-    doctor->findings[doctor->finding_count++] = (struct finding){
-        .check = check,
-        .verdict = verdict,
-        .dataset = doctor->catalog != NULL && doctor->dataset < doctor->catalog->count
-                       ? storage_doctor_dataset(doctor)->number
-                       : 0,
-        .found = found,
-        .expected = expected,
-    };
+    doctor->findings[doctor->finding_count++] = *finding;
+}
+
+void storage_doctor_say(struct doctor *doctor, enum doctor_check check, enum doctor_verdict verdict,
+                        char *found, char *expected)
+{
+    add_finding(doctor, &(struct finding){.check = check,
+                                          .verdict = verdict,
+                                          .dataset = doctor->catalog != NULL ? doctor->number : 0,
+                                          .file = -1,
+                                          .found = found,
+                                          .expected = expected});
+}
+
+void storage_doctor_say_file(struct doctor *doctor, enum doctor_check check,
+                             enum doctor_verdict verdict, const struct stored_file *file,
+                             char *found, char *expected)
+{
+    add_finding(doctor, &(struct finding){.check = check,
+                                          .verdict = verdict,
+                                          .dataset = doctor->number,
+                                          .file = (int64_t)storage_file_number(file),
+                                          .found = found,
+                                          .expected = expected});
 }
 
 static void drop_findings(struct doctor *doctor, size_t kept)
@@ -90,16 +104,33 @@ static const struct {
     {storage_doctor_files, "files", false},
 };
 
+void storage_doctor_close_files(struct doctor *doctor)
+{
+    if (doctor->fd >= 0)
+        close(doctor->fd);
+    if (doctor->source_fd >= 0)
+        close(doctor->source_fd);
+    doctor->fd = doctor->source_fd = -1;
+}
+
+/* The one at doctor->dataset, from its beginning; none when there is none (any more). */
 static void begin_dataset(struct doctor *doctor)
 {
+    const struct dataset *dataset =
+        doctor->dataset < doctor->catalog->count ? storage_doctor_dataset(doctor) : NULL;
+
+    storage_doctor_close_files(doctor);
     free(doctor->file_samples);
-    doctor->file_samples = NULL;
-    weir_bits_clear(&doctor->scrubbed);
+    doctor->file_count = dataset != NULL ? storage_dataset_file_end(dataset) : 0;
+    doctor->file_samples = weir_calloc(doctor->file_count + 1, sizeof(*doctor->file_samples));
+    doctor->number = dataset != NULL ? dataset->number : UINT32_MAX;
+    doctor->sequence = dataset != NULL ? dataset->sequence : 0;
+    doctor->run = (struct run_check){0};
     doctor->phase = 0;
     doctor->at = 0;
     doctor->next_row = doctor->feed_at = doctor->entries = doctor->files = doctor->bytes = 0;
     doctor->summed = doctor->unsummed = doctor->unproven = 0;
-    doctor->added_seen = doctor->file_count = 0;
+    doctor->added_seen = 0;
     doctor->counted = (struct accounts){0};
     for (int i = 0; i < DOCTOR_CHECKS; i++)
         doctor->is_bad[i] = false;
@@ -113,20 +144,29 @@ static void let_go(struct doctor *doctor)
     storage_chunk_cache_clear(doctor->cache);
 }
 
-static enum weir_status load(struct doctor *doctor, struct weir_error *err)
+/* Begins what stands at doctor->dataset; what was found before stays. */
+static void next_dataset(struct doctor *doctor)
 {
-    struct catalog *catalog;
-    enum weir_status status = storage_catalog_load(doctor->examined.store->db,
-                                                   doctor->examined.store->data_dir, &catalog, err);
-
-    if (status != WEIR_OK)
-        return status;
-    let_go(doctor);
-    doctor->catalog = catalog;
-    return WEIR_OK;
+    doctor->kept = doctor->finding_count;
+    doctor->tries = 0;
+    begin_dataset(doctor);
 }
 
-/* Pushes and erasures go on: what was counted while one of them committed is counted again. */
+/* Pushes and erasures go on: what was counted while one of them committed is counted again, unless that happens too
+ * often: then its files are next. */
+static void count_again(struct doctor *doctor)
+{
+    drop_findings(doctor, doctor->kept);
+    begin_dataset(doctor);
+    if (++doctor->tries < DOCTOR_TRIES_MAX)
+        return;
+    storage_doctor_say(doctor, DOCTOR_ACCOUNTS, DOCTOR_NOTE,
+                       weir_strdup("the dataset changed whenever it was being counted"),
+                       weir_strdup("a moment without pushes"));
+    while (PHASES[doctor->phase].counts)
+        doctor->phase++;
+}
+
 static enum weir_status confirm(struct doctor *doctor, bool *ret_done, struct weir_error *err)
 {
     const struct dataset *dataset = storage_doctor_dataset(doctor);
@@ -138,28 +178,39 @@ static enum weir_status confirm(struct doctor *doctor, bool *ret_done, struct we
     if (status != WEIR_OK || (weir_rows_count(rows) == 1 &&
                               (uint64_t)weir_rows_i64(rows, 0, "sequence") == dataset->sequence))
         return status;
-    drop_findings(doctor, doctor->kept);
-    if (++doctor->tries == DOCTOR_TRIES_MAX) {
-        storage_doctor_say(doctor, DOCTOR_ACCOUNTS, DOCTOR_NOTE,
-                           weir_strdup("the dataset changed whenever it was being counted"),
-                           weir_strdup("a moment without pushes"));
-        return WEIR_OK;
-    }
     *ret_done = false;
-    status = load(doctor, err);
-    begin_dataset(doctor);
-    return status;
+    let_go(doctor);
+    return WEIR_OK;
+}
+
+/* Reads the catalog, and goes on where the examination stood when it was last let go. */
+static enum weir_status take_up(struct doctor *doctor, struct weir_error *err)
+{
+    enum weir_status status = storage_catalog_load(
+        doctor->examined.store->db, doctor->examined.store->data_dir, &doctor->catalog, err);
+
+    if (status != WEIR_OK)
+        return status;
+    doctor->dataset = 0;
+    while (doctor->dataset < doctor->catalog->count &&
+           storage_doctor_dataset(doctor)->number < doctor->number)
+        doctor->dataset++;
+    if (doctor->dataset == doctor->catalog->count ||
+        storage_doctor_dataset(doctor)->number != doctor->number)
+        next_dataset(doctor);
+    else if (PHASES[doctor->phase].counts &&
+             storage_doctor_dataset(doctor)->sequence != doctor->sequence)
+        count_again(doctor);
+    return WEIR_OK;
 }
 
 static enum weir_status examine(struct doctor *doctor, struct weir_error *err)
 {
     bool is_done = false;
-    enum weir_status status;
+    enum weir_status status = doctor->catalog == NULL ? take_up(doctor, err) : WEIR_OK;
 
-    if (doctor->catalog == NULL) {
-        begin_dataset(doctor);
-        return load(doctor, err);
-    }
+    if (status != WEIR_OK)
+        return status;
     if (doctor->dataset >= doctor->catalog->count) { /* fewer: some were removed meanwhile */
         doctor->is_done = true;
         return WEIR_OK;
@@ -171,9 +222,7 @@ static enum weir_status examine(struct doctor *doctor, struct weir_error *err)
     if (++doctor->phase < (int)WEIR_COUNT(PHASES))
         return WEIR_OK;
     doctor->dataset++;
-    doctor->kept = doctor->finding_count;
-    doctor->tries = 0;
-    begin_dataset(doctor);
+    next_dataset(doctor);
     return WEIR_OK;
 }
 
@@ -187,11 +236,7 @@ void storage_doctor_free(struct doctor *doctor)
     free(doctor->findings);
     free(doctor->file_samples);
     free(doctor->sums);
-    weir_bits_fini(&doctor->scrubbed);
-    if (doctor->fd >= 0)
-        close(doctor->fd);
-    if (doctor->source_fd >= 0)
-        close(doctor->source_fd);
+    storage_doctor_close_files(doctor);
     storage_chunk_cache_free(doctor->cache);
     storage_catalog_free(doctor->catalog);
     free(doctor);
@@ -202,13 +247,19 @@ bool storage_doctor_counts(const struct doctor *doctor)
     return doctor != NULL && !doctor->is_done && PHASES[doctor->phase].counts;
 }
 
+void storage_doctor_forget(struct doctor *doctor)
+{
+    if (doctor != NULL)
+        let_go(doctor);
+}
+
 bool storage_doctor_step(struct doctor *doctor)
 {
-    int64_t until_ms = weir_now_ms() + STEP_MS;
+    int64_t began_ms = weir_now_ms();
 
     if (doctor == NULL || doctor->is_done)
         return false;
-    while (!doctor->is_done && weir_now_ms() < until_ms) {
+    do {
         struct weir_error err;
 
         if (examine(doctor, &err) == WEIR_OK)
@@ -216,7 +267,7 @@ bool storage_doctor_step(struct doctor *doctor)
         doctor_wrong(doctor, DOCTOR_CATALOG, weir_strdup(err.text),
                      weir_strdup("a store that can be read"));
         doctor->is_done = true;
-    }
+    } while (!doctor->is_done && weir_now_ms() < began_ms + doctor->step_ms);
     if (doctor->is_done)
         let_go(doctor);
     return !doctor->is_done;
@@ -231,16 +282,27 @@ static struct doctor *begin(const struct examined *examined, const struct msg_do
     doctor->is_deep = asked->deep;
     doctor->cache = storage_chunk_cache_new(CACHE_BYTES);
     doctor->fd = doctor->source_fd = -1;
+    doctor->step_ms = STEP_MS;
     return doctor;
 }
 
 /* ---- answering ---- */
 
-static const char *name_of(const struct doctor *doctor, uint32_t dataset)
+/* A finding about a file names it as it is called now: nothing, once its samples are erased. */
+static const char *found_of(const struct finding *finding, const struct dataset *dataset,
+                            struct weir_arena *arena)
 {
-    const struct dataset *found = storage_catalog_at(doctor->examined.store->catalog, dataset);
+    struct stored_file *file = NULL;
+    struct weir_error err;
 
-    return found != NULL ? found->name : "";
+    if (finding->file < 0)
+        return weir_arena_format(arena, "%s", finding->found);
+    if (dataset != NULL &&
+        storage_dataset_file(dataset, (uint64_t)finding->file, &file, &err) != WEIR_OK)
+        file = NULL;
+    return weir_arena_format(arena, "%s: %s",
+                             file != NULL && file->path != NULL ? file->path : "(erased)",
+                             finding->found);
 }
 
 static void fill(const struct doctor *doctor, struct weir_arena *arena,
@@ -254,11 +316,13 @@ static void fill(const struct doctor *doctor, struct weir_arena *arena,
         texts[k] = weir_arena_alloc(arena, (count + 1) * sizeof(**texts));
     for (size_t i = 0; i < count; i++) {
         const struct finding *finding = &doctor->findings[i];
+        const struct dataset *dataset =
+            storage_catalog_at(doctor->examined.store->catalog, finding->dataset);
 
         verdicts[i] = finding->verdict;
         texts[0][i] = CHECKS[finding->check].name;
-        texts[1][i] = weir_arena_format(arena, "%s", name_of(doctor, finding->dataset));
-        texts[2][i] = weir_arena_format(arena, "%s", finding->found);
+        texts[1][i] = weir_arena_format(arena, "%s", dataset != NULL ? dataset->name : "");
+        texts[2][i] = found_of(finding, dataset, arena);
         texts[3][i] =
             weir_arena_format(arena, "%s", finding->expected != NULL ? finding->expected : "");
         texts[4][i] = finding->verdict == DOCTOR_WRONG ? CHECKS[finding->check].advice : "";

@@ -1,5 +1,5 @@
 /* The examination behind `weir doctor`: everything that the store counts is counted again from what it is
- * made of. Postgres is read again, not memory, in pieces of one chunk, run or file, so that requests are
+ * made of. Postgres is read again, not memory, in pieces of one chunk or file, so that requests are
  * answered meanwhile; scans and merges wait while the rows of a dataset are counted, and a dataset that
  * changes all the same is begun again. Nothing is ever changed. Owned by struct storage. */
 #ifndef WEIR_STORAGE_DOCTOR_H
@@ -20,6 +20,9 @@ struct examined {
 };
 
 void storage_doctor_free(struct doctor *doctor);
+/* Drops all that it holds of people. It goes on where it stands; a dataset that is being counted is begun again if it
+ * has changed. */
+void storage_doctor_forget(struct doctor *doctor);
 /* True while scans and merges must wait. */
 bool storage_doctor_counts(const struct doctor *doctor);
 /* Examines one piece; false when there is nothing (more) to examine. */

@@ -9,7 +9,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { FEED_AT_ONCE = 4096, EPOCHS_PER_STEP = 64 };
+enum {
+    FEED_AT_ONCE = 1024,
+    FEED_IDS_AT_ONCE = 1 << 16,
+    EPOCHS_PER_STEP = 16,
+    SEGMENTS_PER_STEP = 16
+};
 
 /* ---- feed ---- */
 
@@ -55,7 +60,8 @@ static void check_dead(struct doctor *doctor, const struct dataset *dataset, uin
     }
 }
 
-static void check_change(struct doctor *doctor, const struct weir_rows *rows, size_t i)
+/* Returns the number of samples that were looked at. */
+static uint64_t check_change(struct doctor *doctor, const struct weir_rows *rows, size_t i)
 {
     const struct dataset *dataset = storage_doctor_dataset(doctor);
     uint64_t sequence = (uint64_t)weir_rows_i64(rows, i, "sequence");
@@ -69,9 +75,10 @@ static void check_change(struct doctor *doctor, const struct weir_rows *rows, si
     doctor->feed_at = sequence;
     if (kind == WEIR_CHANGE_ADDED)
         check_added(doctor, dataset, sequence, first, count);
-    else if (kind == WEIR_CHANGE_REMOVED || kind == WEIR_CHANGE_REPLACED ||
-             kind == WEIR_CHANGE_ERASED)
-        check_dead(doctor, dataset, sequence, first, count);
+    if (kind != WEIR_CHANGE_REMOVED && kind != WEIR_CHANGE_REPLACED && kind != WEIR_CHANGE_ERASED)
+        return 0;
+    check_dead(doctor, dataset, sequence, first, count);
+    return count;
 }
 
 static enum weir_status end_feed(struct doctor *doctor, struct weir_error *err)
@@ -108,6 +115,8 @@ enum weir_status storage_doctor_feed(struct doctor *doctor, bool *ret_done, stru
 {
     const struct dataset *dataset = storage_doctor_dataset(doctor);
     WEIR_AUTO(weir_rows) rows = NULL;
+    uint64_t ids = 0;
+    size_t i;
     enum weir_status status;
 
     if (doctor->at++ == 0)
@@ -116,9 +125,9 @@ enum weir_status storage_doctor_feed(struct doctor *doctor, bool *ret_done, stru
                     DB_I64(doctor->feed_at), DB_I64(FEED_AT_ONCE));
     if (status != WEIR_OK)
         return status;
-    for (size_t i = 0; i < weir_rows_count(rows); i++)
-        check_change(doctor, rows, i);
-    if (weir_rows_count(rows) == FEED_AT_ONCE)
+    for (i = 0; i < weir_rows_count(rows) && ids < FEED_IDS_AT_ONCE; i++)
+        ids += check_change(doctor, rows, i);
+    if (i < weir_rows_count(rows) || i == FEED_AT_ONCE)
         return WEIR_OK;
     *ret_done = true;
     return end_feed(doctor, err);
@@ -157,12 +166,6 @@ enum weir_status storage_doctor_refused(struct doctor *doctor, bool *ret_done,
 
 /* ---- keys ---- */
 
-struct run_check {
-    struct sorted_run_entry last;
-    uint64_t entries;
-    bool has_last;
-};
-
 /* False when the segment is none, or does not follow the one before. */
 static bool check_segment(const struct dataset *dataset, struct weir_bytes bytes,
                           struct run_check *check)
@@ -186,30 +189,41 @@ static bool check_segment(const struct dataset *dataset, struct weir_bytes bytes
     return true;
 }
 
-static void check_segments(struct doctor *doctor, const struct sorted_run *run,
+/* Reads on from where doctor->run stands; false when the run is through, or damaged. */
+static bool check_segments(struct doctor *doctor, const struct sorted_run *run,
                            const struct key_source *source)
 {
-    struct run_check check = {.has_last = false};
+    struct run_check *check = &doctor->run;
 
-    for (uint64_t s = 0; s < run->segments; s++) {
+    for (int i = 0; i < SEGMENTS_PER_STEP && check->segment < run->segments; i++) {
         struct weir_bytes bytes;
         struct weir_error err;
 
-        if (source->segments(source->owner, run->number, &s, 1, &bytes, &err) == WEIR_OK &&
-            check_segment(storage_doctor_dataset(doctor), bytes, &check))
-            continue;
-        doctor_wrong(
-            doctor, DOCTOR_KEYS,
-            weir_format("segment %" PRIu64 " of sorted run %" PRIu64 " is damaged", s, run->number),
-            weir_strdup("ascending entries of known samples"));
-        return;
+        if (source->segments(source->owner, run->number, &check->segment, 1, &bytes, &err) !=
+                WEIR_OK ||
+            !check_segment(storage_doctor_dataset(doctor), bytes, check)) {
+            doctor_wrong(doctor, DOCTOR_KEYS,
+                         weir_format("segment %" PRIu64 " of sorted run %" PRIu64 " is damaged",
+                                     check->segment, run->number),
+                         weir_strdup("ascending entries of known samples"));
+            return false;
+        }
+        check->segment++;
     }
-    doctor->entries += check.entries;
-    if (check.entries > run->count)
+    return check->segment < run->segments;
+}
+
+static void end_run(struct doctor *doctor, const struct sorted_run *run)
+{
+    if (doctor->run.segment == run->segments)
+        doctor->entries += doctor->run.entries;
+    if (doctor->run.entries > run->count)
         doctor_wrong(doctor, DOCTOR_KEYS,
                      weir_format("sorted run %" PRIu64 " holds %" PRIu64 " entries", run->number,
-                                 check.entries),
+                                 doctor->run.entries),
                      weir_format("at most %" PRIu64, run->count));
+    doctor->run = (struct run_check){0};
+    doctor->at++;
 }
 
 enum weir_status storage_doctor_keys(struct doctor *doctor, bool *ret_done, struct weir_error *err)
@@ -218,7 +232,7 @@ enum weir_status storage_doctor_keys(struct doctor *doctor, bool *ret_done, stru
     struct key_reader reader = {.db = doctor->examined.store->db};
     const struct key_source source = storage_key_reader_source(&reader);
     const struct key_index *index = &dataset->subjects;
-    size_t at = doctor->at++;
+    size_t at = doctor->at;
 
     (void)err;
     if (at >= index->run_count) {
@@ -226,7 +240,8 @@ enum weir_status storage_doctor_keys(struct doctor *doctor, bool *ret_done, stru
         index = &dataset->keys;
     }
     if (at < index->run_count) {
-        check_segments(doctor, &index->runs[at], &source);
+        if (!check_segments(doctor, &index->runs[at], &source))
+            end_run(doctor, &index->runs[at]);
         storage_key_reader_fini(&reader);
         return WEIR_OK;
     }

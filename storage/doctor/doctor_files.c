@@ -54,25 +54,37 @@ static void say_file(struct doctor *doctor, const struct stored_file *file, char
     bool is_owned = storage_owns(dataset);
 
     if (is_still(doctor, dataset, file))
-        storage_doctor_say(doctor, DOCTOR_FILES, is_owned ? DOCTOR_WRONG : DOCTOR_NOTE,
-                           weir_format("%s: %s", file->path, what),
-                           weir_format("%" PRIu64 " bytes, as recorded%s", file->size,
-                                       is_owned ? "" : "; the next scan takes the change in"));
+        storage_doctor_say_file(doctor, DOCTOR_FILES, is_owned ? DOCTOR_WRONG : DOCTOR_NOTE, file,
+                                weir_strdup(what),
+                                weir_format("%" PRIu64 " bytes, as recorded%s", file->size,
+                                            is_owned ? "" : "; the next scan takes the change in"));
     free(what);
 }
 
 /* ---- deep ---- */
 
-/* True for a file whose samples were overwritten: it differs from what was indexed, as it must. */
-static bool is_scrubbed(const struct doctor *doctor)
+/* True for a file whose samples are overwritten: it differs from what was indexed, as it must. The catalog of now knows
+ * of erasures since the counts. */
+static bool is_scrubbed(const struct doctor *doctor, const struct stored_file *file)
 {
-    return weir_bits_get(&doctor->scrubbed, doctor->at);
+    const struct dataset *now = storage_catalog_at(doctor->examined.store->catalog, doctor->number);
+
+    for (uint64_t id = file->first_id; now != NULL && id <= file->last_id; id++) {
+        uint32_t block = weir_sample_block(id);
+
+        if (block >= now->dead_count || now->dead[block].erased.count <= weir_sample_row(id))
+            id |= WEIR_BLOCK_ROWS - 1; /* nothing is erased in the rest of the block */
+        else if (storage_dataset_is_erased(now, block, weir_sample_row(id)))
+            return true;
+    }
+    return false;
 }
 
 /* Formats that overwrite a record with more than one byte leave nothing to tell it by. */
-static bool is_comparable(const struct doctor *doctor, const struct dataset *dataset)
+static bool is_comparable(const struct doctor *doctor, const struct dataset *dataset,
+                          const struct stored_file *file)
 {
-    return !is_scrubbed(doctor) || dataset->declaration->format->scrub == NULL;
+    return dataset->declaration->format->scrub == NULL || !is_scrubbed(doctor, file);
 }
 
 /* True when the copy has records that were refused or kept out: they are overwritten there. */
@@ -103,15 +115,16 @@ static void check_ends(struct doctor *doctor, const struct stored_file *file)
 {
     const struct dataset *dataset = storage_doctor_dataset(doctor);
 
-    if (file->prefix_hash == 0 || is_scrubbed(doctor) || storage_is_expanded(dataset, file->path) ||
-        dataset->declaration->format->is_one_sample || has_refused(dataset) ||
+    if (file->prefix_hash == 0 || is_scrubbed(doctor, file) ||
+        storage_is_expanded(dataset, file->path) || dataset->declaration->format->is_one_sample ||
+        has_refused(dataset) ||
         storage_prefix_hash(&doctor->examined.store->secret, doctor->fd, file->indexed) ==
             file->prefix_hash ||
         !is_still(doctor, dataset, file))
         return;
-    doctor_wrong(doctor, DOCTOR_BYTES,
-                 weir_format("%s: its ends are not what was indexed", file->path),
-                 weir_strdup("the bytes that were indexed"));
+    storage_doctor_say_file(doctor, DOCTOR_BYTES, DOCTOR_WRONG, file,
+                            weir_strdup("its ends are not what was indexed"),
+                            weir_strdup("the bytes that were indexed"));
 }
 
 /* The source of a copy, while it is what was copied. */
@@ -133,15 +146,6 @@ static int open_source(const struct dataset *dataset, const struct stored_file *
     return fd;
 }
 
-static void close_both(struct doctor *doctor)
-{
-    if (doctor->fd >= 0)
-        close(doctor->fd);
-    if (doctor->source_fd >= 0)
-        close(doctor->source_fd);
-    doctor->fd = doctor->source_fd = -1;
-}
-
 /* The same piece of the source, if that is there. */
 static void compare_source(struct doctor *doctor, const struct stored_file *file,
                            const uint8_t *here, size_t size, uint64_t at)
@@ -160,9 +164,9 @@ static void compare_source(struct doctor *doctor, const struct stored_file *file
     if (!is_still(doctor, dataset, file))
         return;
     doctor->is_reported = true;
-    doctor_wrong(
-        doctor, DOCTOR_BYTES,
-        weir_format("%s: the copy differs from its source behind byte %" PRIu64, file->path, at),
+    storage_doctor_say_file(
+        doctor, DOCTOR_BYTES, DOCTOR_WRONG, file,
+        weir_format("the copy differs from its source behind byte %" PRIu64, at),
         weir_strdup("the bytes of the source, which has not changed"));
 }
 
@@ -184,7 +188,8 @@ static enum weir_status compare_piece(struct doctor *doctor, const struct stored
 
     *ret_more = got > 0;
     if (got < 0)
-        doctor_wrong(doctor, DOCTOR_BYTES, weir_format("%s: it cannot be read", file->path), NULL);
+        storage_doctor_say_file(doctor, DOCTOR_BYTES, DOCTOR_WRONG, file,
+                                weir_strdup("it cannot be read"), NULL);
     else if (got == 0)
         end_file(doctor, file);
     if (got <= 0)
@@ -221,7 +226,7 @@ static bool begin_file(struct doctor *doctor, const struct stored_file *file)
     doctor->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (doctor->fd < 0)
         return false;
-    doctor->source_fd = is_comparable(doctor, dataset) ? open_source(dataset, file) : -1;
+    doctor->source_fd = is_comparable(doctor, dataset, file) ? open_source(dataset, file) : -1;
     doctor->read_at = 0;
     doctor->is_reported = false;
     return true;
@@ -271,7 +276,7 @@ enum weir_status storage_doctor_files(struct doctor *doctor, bool *ret_done, str
         status = compare_piece(doctor, file, &more, err);
     if (more)
         return status;
-    close_both(doctor);
+    storage_doctor_close_files(doctor);
     doctor->at++;
     return status;
 }

@@ -87,8 +87,6 @@ static void count_row(struct doctor *doctor, const struct chunk *chunk, uint32_t
     (*account)++;
     if (number < doctor->file_count)
         doctor->file_samples[number]++;
-    if (account == &doctor->counted.erased && number < doctor->file_count)
-        weir_bits_set(&doctor->scrubbed, number);
     if (account != &doctor->counted.live)
         return;
     doctor->counted.bytes += length;
@@ -174,24 +172,11 @@ static enum weir_status check_chunk(struct doctor *doctor, const struct chunk_re
     return check_rows(doctor, ref, chunk, err);
 }
 
-static void count_files(struct doctor *doctor, const struct dataset *dataset)
-{
-    for (size_t g = 0; g < dataset->group_count; g++) {
-        const struct file_group *group = dataset->groups[g];
-
-        if (group->first_file + group->count > doctor->file_count)
-            doctor->file_count = group->first_file + group->count;
-    }
-    doctor->file_samples = weir_calloc(doctor->file_count + 1, sizeof(*doctor->file_samples));
-}
-
 enum weir_status storage_doctor_chunks(struct doctor *doctor, bool *ret_done,
                                        struct weir_error *err)
 {
     const struct dataset *dataset = storage_doctor_dataset(doctor);
 
-    if (doctor->file_samples == NULL)
-        count_files(doctor, dataset);
     if (doctor->at < dataset->chunk_count) {
         const struct chunk_ref *ref = &dataset->chunks[doctor->at++];
 
@@ -215,25 +200,20 @@ enum weir_status storage_doctor_chunks(struct doctor *doctor, bool *ret_done,
 
 /* ---- accounts ---- */
 
-static enum weir_status check_files(struct doctor *doctor, const struct dataset *dataset,
-                                    struct weir_error *err)
+static enum weir_status check_file(struct doctor *doctor, const struct dataset *dataset,
+                                   uint64_t number, struct weir_error *err)
 {
-    for (uint64_t n = 0; n < doctor->file_count; n++) {
-        struct stored_file *file;
-        enum weir_status status;
+    struct stored_file *file;
+    enum weir_status status;
 
-        storage_file_cache_trim(dataset->file_cache);
-        status = storage_dataset_file(dataset, n, &file, err);
-        if (status != WEIR_OK)
-            return status;
-        if (file == NULL || file->samples == doctor->file_samples[n])
-            continue;
-        doctor_wrong(doctor, DOCTOR_ACCOUNTS,
-                     weir_format("file %s gave %" PRIu64 " samples",
-                                 file->path != NULL ? file->path : "(erased)", file->samples),
-                     weir_format("%" PRIu64 ", which chunks hold of it", doctor->file_samples[n]));
-    }
-    return WEIR_OK;
+    storage_file_cache_trim(dataset->file_cache);
+    status = storage_dataset_file(dataset, number, &file, err);
+    if (status == WEIR_OK && file != NULL && file->samples != doctor->file_samples[number])
+        storage_doctor_say_file(
+            doctor, DOCTOR_ACCOUNTS, DOCTOR_WRONG, file,
+            weir_format("gave %" PRIu64 " samples", file->samples),
+            weir_format("%" PRIu64 ", which chunks hold of it", doctor->file_samples[number]));
+    return status;
 }
 
 static void check_dead_end(struct doctor *doctor, const struct dataset *dataset)
@@ -252,10 +232,8 @@ static void check_dead_end(struct doctor *doctor, const struct dataset *dataset)
         doctor_wrong(doctor, DOCTOR_ACCOUNTS, weir_strdup("fewer marks than dead samples"), NULL);
 }
 
-enum weir_status storage_doctor_accounts(struct doctor *doctor, bool *ret_done,
-                                         struct weir_error *err)
+static void check_accounts(struct doctor *doctor, const struct dataset *dataset)
 {
-    const struct dataset *dataset = storage_doctor_dataset(doctor);
     const struct accounts *said = &dataset->accounts, *counted = &doctor->counted;
     const struct {
         const char *name;
@@ -269,11 +247,6 @@ enum weir_status storage_doctor_accounts(struct doctor *doctor, bool *ret_done,
         {"bytes", said->bytes, counted->bytes},
     };
 
-    enum weir_status status;
-
-    *ret_done = true;
-    if (doctor->is_bad[DOCTOR_CHUNKS] || doctor->is_bad[DOCTOR_IDS])
-        return WEIR_OK; /* what cannot be read cannot be counted */
     for (size_t i = 0; i < WEIR_COUNT(ACCOUNTS); i++) {
         if (ACCOUNTS[i].said != ACCOUNTS[i].counted)
             doctor_wrong(
@@ -281,9 +254,6 @@ enum weir_status storage_doctor_accounts(struct doctor *doctor, bool *ret_done,
                 weir_format("%s = %" PRIu64, ACCOUNTS[i].name, ACCOUNTS[i].said),
                 weir_format("%" PRIu64 ", counted from chunks and marks", ACCOUNTS[i].counted));
     }
-    status = check_files(doctor, dataset, err);
-    if (status != WEIR_OK)
-        return status;
     check_dead_end(doctor, dataset);
     if (!doctor->is_bad[DOCTOR_ACCOUNTS])
         storage_doctor_say(doctor, DOCTOR_ACCOUNTS, DOCTOR_FINE,
@@ -292,5 +262,20 @@ enum weir_status storage_doctor_accounts(struct doctor *doctor, bool *ret_done,
                                        said->ingested, said->live, said->erased, said->removed,
                                        said->replaced),
                            NULL);
+}
+
+enum weir_status storage_doctor_accounts(struct doctor *doctor, bool *ret_done,
+                                         struct weir_error *err)
+{
+    const struct dataset *dataset = storage_doctor_dataset(doctor);
+
+    *ret_done = true;
+    if (doctor->is_bad[DOCTOR_CHUNKS] || doctor->is_bad[DOCTOR_IDS])
+        return WEIR_OK; /* what cannot be read cannot be counted */
+    if (doctor->at < doctor->file_count) {
+        *ret_done = false;
+        return check_file(doctor, dataset, doctor->at++, err);
+    }
+    check_accounts(doctor, dataset);
     return WEIR_OK;
 }

@@ -29,7 +29,16 @@ struct finding {
     enum doctor_check check;
     enum doctor_verdict verdict;
     uint32_t dataset; /* 0: all */
+    int64_t file; /* of it; -1: no single one. Its name, which may be a person's, is not kept. */
     char *found, *expected;
+};
+
+/* Progress in a sorted run. */
+struct run_check {
+    uint64_t segment; /* the next */
+    struct sorted_run_entry last;
+    bool has_last;
+    uint64_t entries;
 };
 
 struct doctor {
@@ -42,9 +51,12 @@ struct doctor {
 
     struct catalog *catalog; /* Postgres as it is now */
     struct chunk_cache *cache;
-    size_t dataset; /* index of the one being examined */
-    int phase;      /* of doctor.c's table */
-    size_t at;      /* within the phase */
+    size_t dataset;    /* index of the one being examined, */
+    uint32_t number;   /* its number; 0: none was begun, the highest: all are through */
+    uint64_t sequence; /* and its newest change when it was */
+    int phase;         /* of doctor.c's table */
+    size_t at;         /* within the phase */
+    int step_ms;       /* after which a step ends */
     int tries;
     size_t kept; /* findings from before this dataset */
     bool is_bad[DOCTOR_CHECKS];
@@ -54,11 +66,11 @@ struct doctor {
     struct accounts counted;
     uint64_t *file_samples; /* by file number */
     size_t file_count;
-    struct weir_bits scrubbed; /* files that held an erased sample */
     uint64_t feed_at;
     size_t added_seen;
-    uint64_t entries; /* of sorted runs */
-    uint64_t marked;  /* samples of erasures */
+    uint64_t entries;     /* of sorted runs */
+    struct run_check run; /* the one that is being read */
+    uint64_t marked;      /* samples of erasures */
     uint64_t files, bytes;
     int fd, source_fd; /* DOCTOR_BYTES: the copy being compared, or -1 */
     uint64_t read_at;  /* in it */
@@ -73,6 +85,11 @@ struct doctor {
 /* A finding about the dataset being examined; `expected` may be NULL. */
 void storage_doctor_say(struct doctor *doctor, enum doctor_check check, enum doctor_verdict verdict,
                         char *found, char *expected);
+/* The same about one of its files, which the answer names before `found`. */
+void storage_doctor_say_file(struct doctor *doctor, enum doctor_check check,
+                             enum doctor_verdict verdict, const struct stored_file *file,
+                             char *found, char *expected);
+void storage_doctor_close_files(struct doctor *doctor);
 #define doctor_wrong(doctor, check, found, expected) \
     storage_doctor_say((doctor), (check), DOCTOR_WRONG, (found), (expected))
 

@@ -25,10 +25,11 @@ static void say(struct doctor *doctor, const struct stored_file *file, const str
     uint64_t from = at->block * SUM_BLOCK_BYTES;
 
     doctor->is_reported = true;
-    doctor_wrong(doctor, DOCTOR_BYTES,
-                 weir_format("%s: bytes %" PRIu64 " to %" PRIu64 " are not what was written there",
-                             file->path, from, from + length),
-                 weir_strdup("the bytes whose checksum was kept"));
+    storage_doctor_say_file(doctor, DOCTOR_BYTES, DOCTOR_WRONG, file,
+                            weir_format("bytes %" PRIu64 " to %" PRIu64
+                                        " are not what was written there",
+                                        from, from + length),
+                            weir_strdup("the bytes whose checksum was kept"));
 }
 
 static enum weir_status check_block(struct doctor *doctor, const struct stored_file *file,
