@@ -65,7 +65,7 @@ static bool is_as_indexed(const struct erase_request *request, const struct loca
                           uint64_t id, const struct key_identity *identity)
 {
     return !storage_owns(found->dataset) || storage_id_list_has(&request->wanted, id) ||
-           !storage_key_any_is_inside(found->dataset->declaration) ||
+           !storage_key_any_is_named(found->dataset->declaration) ||
            (identity->has_subject &&
             storage_id_list_has(&request->subjects, identity->subject.hash)) ||
            (identity->has_key && storage_id_list_has(&request->keys, identity->key.hash));

@@ -14,8 +14,11 @@ struct held_head {
     const struct dataset *dataset; /* NULL: none is held */
     uint64_t device, inode;
     int64_t mtime_ns;
+    uint64_t size; /* of the file */
     struct weir_buf bytes;
 };
+
+enum { AFTER_BYTES = 4 << 10 }; /* that are read with the payload of a record in a shard */
 
 struct key_identifier {
     struct gather_from from;
@@ -47,6 +50,7 @@ struct reading {
     const struct storage_secret *secret;
     const struct manifest_row *row;
     const struct format_fields *fields;
+    uint64_t offset; /* of its payload */
     struct key_identity identity;
 };
 
@@ -55,12 +59,19 @@ static bool is_beside(const struct format_field *field)
     return field->from == FORMAT_MANIFEST || field->from == FORMAT_SIDECAR;
 }
 
+static bool is_named(const struct declaration *declaration, enum format_role role)
+{
+    return (declaration->fields.each[role].from & (FORMAT_NAMED | FORMAT_AT | FORMAT_COLUMNS)) != 0;
+}
+
 bool storage_key_is_inside(const struct declaration *declaration, enum format_role role)
 {
-    bool is_named =
-        (declaration->fields.each[role].from & (FORMAT_NAMED | FORMAT_AT | FORMAT_COLUMNS)) != 0;
+    return is_named(declaration, role) && declaration->format->scrub == NULL;
+}
 
-    return is_named && declaration->format->scrub == NULL;
+bool storage_key_any_is_named(const struct declaration *declaration)
+{
+    return is_named(declaration, FORMAT_SUBJECT) || is_named(declaration, FORMAT_KEY);
 }
 
 bool storage_key_any_is_inside(const struct declaration *declaration)
@@ -91,6 +102,8 @@ static void on_sample(void *owner, const struct format_sample *sample)
     struct reading *reading = owner;
     struct key_identity *identity = &reading->identity;
 
+    if (sample->offset != reading->offset) /* its neighbour in a shard */
+        return;
     identity->is_known = true;
     identity->has_subject =
         name_of(reading, FORMAT_SUBJECT, HASH_SUBJECT, sample, &identity->subject);
@@ -105,60 +118,92 @@ static void on_refuse(void *owner, const struct format_refusal *refusal)
 
 /* ---- reading it ---- */
 
-static size_t size_of_head(const struct located *found)
-{
-    if (found->dataset->declaration->format->is_one_sample) /* nothing of it says whose it is */
-        return 0;
-    return found->file->size < FORMAT_HEAD_MAX ? (size_t)found->file->size : FORMAT_HEAD_MAX;
-}
-
 static bool holds_head(const struct held_head *head, const struct located *found)
 {
     const struct stored_file *file = found->file;
 
     return head->dataset == found->dataset && head->device == file->device &&
            head->inode == file->inode && head->mtime_ns == file->mtime_ns &&
-           head->bytes.size == size_of_head(found);
+           head->size == file->size;
 }
 
-static void hold_head(struct held_head *head, const struct located *found, size_t size)
+/* False when the file is no longer what was indexed. */
+static bool read_range(struct key_identifier *identifier, const struct located *found,
+                       struct format_range wanted, struct weir_buf *out)
 {
+    struct gather_range range = {.dataset = found->dataset,
+                                 .file = found->file,
+                                 .offset = wanted.offset,
+                                 .length = wanted.length};
+
+    weir_buf_clear(out);
+    weir_buf_reserve(out, wanted.length + 1);
+    range.to = out->at;
+    storage_gather(&identifier->from, &range, 1);
+    out->size = range.is_read ? wanted.length : 0;
+    return range.is_read;
+}
+
+/* Bytes of the beginning that the format needs to see, as its first FORMAT_HEAD_MAX bytes, if they are read, say. */
+static uint64_t size_of_head(const struct located *found, struct weir_bytes first)
+{
+    const struct format *format = found->dataset->declaration->format;
+    uint64_t wanted = FORMAT_HEAD_MAX;
+
+    if (format->is_one_sample) /* nothing of it says whose it is */
+        return 0;
+    if (first.size > 0 && format->head_bytes != NULL)
+        wanted = format->head_bytes(first);
+    wanted = wanted < FORMAT_RECORD_MAX ? wanted : FORMAT_RECORD_MAX;
+    return wanted < found->file->size ? wanted : found->file->size;
+}
+
+static bool hold_head(struct key_identifier *identifier, const struct located *found)
+{
+    struct held_head *head = &identifier->head;
+    struct format_range range = {.length = size_of_head(found, weir_bytes(NULL, 0))};
+
+    if (holds_head(head, found))
+        return true;
+    head->dataset = NULL;
+    if (!read_range(identifier, found, range, &head->bytes))
+        return false;
+    range.length = size_of_head(found, weir_buf_view(&head->bytes));
+    if (range.length > head->bytes.size && !read_range(identifier, found, range, &head->bytes))
+        return false;
     head->dataset = found->dataset;
     head->device = found->file->device;
     head->inode = found->file->inode;
     head->mtime_ns = found->file->mtime_ns;
-    head->bytes.size = size;
+    head->size = found->file->size;
+    return true;
 }
 
-/* The record, and the beginning of its file unless that is held; false when they are no longer what was indexed. */
-static bool read_both(struct key_identifier *identifier, const struct located *found,
-                      struct weir_buf *window)
+/* The first byte of the record: in a shard it may lie before the payload. */
+static struct format_start start_of(const struct key_identifier *identifier,
+                                    const struct located *found)
 {
-    struct held_head *head = &identifier->head;
-    bool is_one_sample = found->dataset->declaration->format->is_one_sample;
-    bool is_held = holds_head(head, found);
-    struct gather_range ranges[2] = {
-        {.dataset = found->dataset,
-         .file = found->file,
-         .offset = found->offset,
-         .length = is_one_sample ? 0 : found->length},
-        {.dataset = found->dataset, .file = found->file, .length = size_of_head(found)},
-    };
+    const struct format *format = found->dataset->declaration->format;
+    struct format_start start = {0};
 
-    weir_buf_reserve(window, ranges[0].length + 1);
-    ranges[0].to = window->at;
-    if (!is_held) {
-        head->dataset = NULL;
-        weir_buf_clear(&head->bytes);
-        weir_buf_reserve(&head->bytes, ranges[1].length + 1);
-        ranges[1].to = head->bytes.at;
-    }
-    storage_gather(&identifier->from, ranges, is_held ? 1 : 2);
-    if (!ranges[0].is_read || !(is_held || ranges[1].is_read))
-        return false;
-    window->size = ranges[0].length;
-    hold_head(head, found, ranges[1].length);
-    return true;
+    if (format->start != NULL)
+        start = format->start(weir_buf_view(&identifier->head.bytes), 0, found->offset);
+    if (start.at > 0 && start.at <= found->offset && found->offset - start.at < FORMAT_RECORD_MAX)
+        return start;
+    return (struct format_start){found->offset, 1};
+}
+
+/* The bytes of the record, with those that a shard has after its payload. */
+static struct format_range window_of(const struct located *found, uint64_t begin)
+{
+    const struct format *format = found->dataset->declaration->format;
+    uint64_t end = found->offset + found->length, size = found->file->size;
+
+    if (format->is_one_sample)
+        return (struct format_range){0};
+    if (format->start != NULL)
+        end = size - end < AFTER_BYTES ? size : end + AFTER_BYTES;
+    return (struct format_range){begin, end - begin};
 }
 
 static void read_record(struct key_identifier *identifier, const struct located *found,
@@ -166,19 +211,23 @@ static void read_record(struct key_identifier *identifier, const struct located 
 {
     const struct declaration *d = found->dataset->declaration;
     const struct format_sink sink = {.owner = reading, .sample = on_sample, .refuse = on_refuse};
-    struct format_input input = {.at = found->offset,
-                                 .record = 1,
-                                 .size = found->file->size,
-                                 .is_last = true,
-                                 .is_full = true};
+    struct format_input input = {.size = found->file->size, .is_last = true, .is_full = true};
+    struct format_start start;
     struct format_progress progress;
     struct weir_error err;
     WEIR_AUTO_BUF window = {0};
 
-    if (!read_both(identifier, found, &window))
+    if (found->offset > input.size || found->length > input.size - found->offset ||
+        !hold_head(identifier, found))
         return;
+    start = start_of(identifier, found);
+    if (!read_range(identifier, found, window_of(found, start.at), &window))
+        return;
+    input.at = start.at;
+    input.record = start.record;
     input.head = weir_buf_view(&identifier->head.bytes);
     input.window = weir_buf_view(&window);
+    reading->offset = found->offset;
     if (d->format->index(&input, d->options, &d->fields, &sink, &progress, &err) != WEIR_OK)
         reading->identity.is_known = false;
 }

@@ -25,6 +25,8 @@ struct key_identity storage_key_identify(struct key_identifier *identifier,
 /* True when the name of this role stands in the record itself: no other file, no folder, and no part of the sample
  * beside its payload says it. */
 bool storage_key_is_inside(const struct declaration *declaration, enum format_role role);
+/* True when the record, or what belongs to it in a shard, says a subject or a key. */
+bool storage_key_any_is_named(const struct declaration *declaration);
 /* True when the record itself says a subject or a key. */
 bool storage_key_any_is_inside(const struct declaration *declaration);
 
