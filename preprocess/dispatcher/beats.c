@@ -2,6 +2,7 @@
 #include "preprocess/dispatcher/dispatcher.h"
 
 #include "core/base/memory.h"
+#include "core/base/utf8.h"
 #include "preprocess/dispatcher/keys.h"
 
 #include <stdio.h>
@@ -133,10 +134,11 @@ static void note_reason(struct dispatcher_entry *entry, const char *reason)
         entry->plan.options.on_error.action == CFG_ON_ERROR_FAIL && entry->failure[0] == '\0';
     if (entry->reason == NULL || fails) {
         free(entry->reason);
-        entry->reason = weir_strdup(reason);
+        entry->reason = weir_format("%.*s", WEIR_ERROR_TEXT_MAX - 1, reason);
+        weir_utf8_repair(entry->reason);
     }
     if (fails) {
-        snprintf(entry->failure, sizeof(entry->failure), "%s", reason);
+        snprintf(entry->failure, sizeof(entry->failure), "%s", entry->reason);
         entry->may_be_mended = true;
     }
 }

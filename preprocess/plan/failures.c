@@ -1,6 +1,8 @@
 /* Samples that could not be read, and why. */
 #include "preprocess/plan/failures.h"
 
+#include "core/base/utf8.h"
+
 #include <stdio.h>
 
 void preprocess_failures_note(struct failures *failures, uint64_t id, const char *reason)
@@ -13,6 +15,7 @@ void preprocess_failures_note(struct failures *failures, uint64_t id, const char
     struct failure *failure = &failures->of[at];
     struct failure noted = {.id = id};
     snprintf(noted.reason, sizeof(noted.reason), "%s", reason);
+    weir_utf8_repair(noted.reason); /* Postgres takes no piece of a character */
     failures->is_changed = failures->is_changed || at == failures->count ||
                            !weir_str_equal(failure->reason, noted.reason);
     *failure = noted;

@@ -1,4 +1,5 @@
 /* Workers and trainers with keys: they are of use to their tenant's jobs alone, and leave places to each other. */
+#include "core/base/utf8.h"
 #include "tests/component/dispatcher_stage.h"
 #include "tests/support/keyed.h"
 
@@ -40,10 +41,12 @@ static int tear_down(void **state)
     return 0;
 }
 
+static const char NO_NUMBER[] = "sample 1: no number";
+
 /* Says that a sample of the job has failed, and what the job has cost. */
-static void report(struct lab *lab, size_t who)
+static void report(struct lab *lab, size_t who, const char *reason)
 {
-    static const char *const REASONS[] = {"sample 1: no number"};
+    const char *const REASONS[] = {reason};
     const uint64_t jobs[] = {JOB}, ids[] = {STAGE_FIRST_ID}, one[] = {1}, zero[] = {0};
     const int64_t cpu_ns[] = {1000};
     const struct msg_worker_beat beat = {.worker = WHO[who].name,
@@ -73,12 +76,33 @@ static void a_worker_reports_of_no_job_of_another_tenant(void **state)
 {
     struct lab *lab = *state;
     const struct dispatcher_entry *entry = open_job(lab);
-    report(lab, BLUE);
+    report(lab, BLUE, NO_NUMBER);
     assert_string_equal(preprocess_entry_reason(entry), "");
     assert_int_equal(entry->costs.total.cpu_ns, 0);
-    report(lab, RED);
+    report(lab, RED, NO_NUMBER);
     assert_string_equal(preprocess_entry_reason(entry), "sample 1: no number");
     assert_int_equal(entry->costs.total.cpu_ns, 1000);
+}
+
+/* Of a worker that sends more than those of Weir do; a piece of a character cannot be stored. */
+static void a_long_reason_is_kept_as_far_as_there_is_room_for_characters(void **state)
+{
+    enum { CHARACTERS = 2000 };
+    struct lab *lab = *state;
+    const struct dispatcher_entry *entry = open_job(lab);
+    char reason[2 * CHARACTERS + 2] = "x"; /* so that each place is the middle of a character */
+    for (size_t i = 0; i < CHARACTERS; i++)
+        memcpy(reason + 1 + 2 * i, "\u00fc", 3);
+    report(lab, RED, reason);
+    const char *const KEPT[] = {preprocess_entry_reason(entry), entry->failures.of[0].reason};
+    for (size_t i = 0; i < WEIR_COUNT(KEPT); i++) {
+        struct weir_bytes left = weir_bytes_of(KEPT[i]);
+        assert_in_range(left.size, FAILURE_REASON_MAX - 1, WEIR_ERROR_TEXT_MAX - 1);
+        for (size_t size; left.size > 0; left = weir_bytes(left.at + size, left.size - size)) {
+            size = weir_utf8_character(left);
+            assert_int_not_equal(size, 0);
+        }
+    }
 }
 
 static void a_key_that_has_all_the_places_it_can_have_is_refused_in_words(void **state)
@@ -164,7 +188,7 @@ static void a_trainer_without_a_place_takes_a_job_no_workers(void **state)
     struct dispatcher_entry *entry = open_job(lab);
     struct msg_client_beat beat = BEATS;
     beat.unreachable = (struct weir_strs){WORKERS, 1};
-    report(lab, RED);
+    report(lab, RED, NO_NUMBER);
     assert_int_equal(keyed_ask(&lab->keyed, RED_TRAINER, MSG_client_open, &OPENS), WEIR_OK);
     beat.session = SESSION + 1;
     assert_int_equal(keyed_ask(&lab->keyed, OTHER_TRAINER, MSG_client_beat, &beat), WEIR_OK);
@@ -248,6 +272,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_worker_reports_of_no_job_of_another_tenant, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(
+            a_long_reason_is_kept_as_far_as_there_is_room_for_characters, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             a_key_that_has_all_the_places_it_can_have_is_refused_in_words, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_message_about_a_job_is_refused_to_other_tenants,
