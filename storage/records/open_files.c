@@ -52,6 +52,7 @@ void storage_open_files_clear(struct open_files *files)
 {
     while (drop_oldest(files) != NULL)
         ;
+    weir_buf_fini(&files->path);
 }
 void storage_open_files_free(struct open_files *files)
 {
@@ -59,7 +60,6 @@ void storage_open_files_free(struct open_files *files)
         return;
     storage_open_files_clear(files);
     weir_cache_fini(&files->slots);
-    weir_buf_fini(&files->path);
     free(files);
 }
 

@@ -127,6 +127,7 @@ static void on_events(void *owner)
         note(watch, event);
         at += (ssize_t)(sizeof(*event) + event->len);
     }
+    explicit_bzero(buffer, sizeof(buffer)); /* names of files may be people's */
 }
 
 /* ---- life ---- */

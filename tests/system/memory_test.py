@@ -3,17 +3,33 @@ wiped is named in the receipt."""
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-from weirlab import DEADLINE_S, PIPELINE, SKIPPED, Lab, run_tests, served, victims
+from weirlab import DEADLINE_S, PIPELINE, SKIPPED, Lab, await_that, everyone_may_write, run_tests, served, victims, write_pictures
 
 SERVICES = ("storage", "selector", "dispatcher", "worker-1", "worker-2", "orchestrator")
 PERSON = "zyxwanda.canary@example.org"
 WORDS, CLASS = "zyxcanaryone zyxcanarytwo zyxcanarythree", "zyxcanaryclass-61c2"
 GROWING = (PIPELINE.replace("classes: [work, spam]", "classes: stream").replace("loss: logistic", "loss: softmax")
            .replace("metrics: [roc_auc, accuracy]", "metrics: [accuracy]"))
+PICTURES = """\
+pipeline: {{name: lab, mode: replay}}
+datasets:
+  - name: lab
+    source:  {{path: {data}, format: files, include: "**.jpg", import: %s, on_erase: unlink, sidecar: .json}}
+    time:    {{from: mtime}}
+    subject: {{from: sidecar, field: who}}
+    label:   {{from: folder, classes: stream}}
+trigger:   {{policy: amount, samples: 30}}
+selection: {{policy: new_data, seed: 1}}
+preprocess:
+  operators: [{{op: decode_jpeg}}, {{op: random_resized_crop, size: 8}}, {{op: normalize}}]
+  batch: {{samples: 10}}
+training: {{model: linear, loss: softmax, epochs: 1, seed: 1, optimizer: {{name: sgd, lr: 0.01}}}}
+"""
 PIPE_BYTES = 1 << 20  # more than a pipe holds
 WIDE = 16 << 20  # of a mapping that is read at once
 
@@ -112,6 +128,52 @@ def test_no_process_remembers_what_was_erased():
         left = remembering(lab, ("postgres",), wanted)
         assert not left or "postgres" in {entry["process"] for entry in receipt["memory"]["not_wiped"]}, left
     lab.remove()
+
+
+def picture_lab(how):
+    """Pictures in a folder of each person; those of one have words after their last byte."""
+    lab = Lab(samples=1, every=1, epochs=1, pipeline=PICTURES % how)
+    paths = write_pictures(lab, 60)
+    for path in paths:
+        path.with_suffix(".json").write_text(json.dumps({"who": "somebody"}))
+    folder = lab.folder / "stream" / PERSON
+    folder.mkdir()
+    for i, path in enumerate(paths[::4]):
+        (folder / f"{CLASS}-{i:02}.jpg").write_bytes(path.read_bytes() + WORDS.encode())
+        (folder / f"{CLASS}-{i:02}.json").write_text(json.dumps({"who": PERSON}))
+        os.utime(folder / f"{CLASS}-{i:02}.jpg", (1_000_000_000 + i,) * 2)
+    everyone_may_write(folder)
+    return lab, folder
+
+
+def holding(folder, wanted):
+    """Files below a folder that have the words, in them or as a part of their path."""
+    return {str(path) for path in folder.rglob("*") for word in wanted
+            if word in str(path.relative_to(folder)).encode() or (path.is_file() and word in path.read_bytes())}
+
+
+def nobody_keeps_pictures_or_what_they_were_called(how):
+    lab, folder = picture_lab(how)
+    wanted = [text.encode() for text in (PERSON, WORDS, *WORDS.split(), CLASS)]
+    with served(lab):
+        lab.weir("submit", str(lab.pipeline))
+        lab.weir("watch", "lab")
+        answer = json.loads(lab.weir("erase", "request", "--subject", PERSON, "--wait", "--json"))
+        receipt = json.loads(lab.weir("erase", "receipt", str(answer["erasure"]), "--json"))
+        assert set(SERVICES) <= set(receipt["memory"]["wiped"]), receipt["memory"]
+        shutil.rmtree(folder)  # which is out of reach: storage sees it go
+        await_that(lambda: not remembering(lab, SERVICES, wanted), lambda: str(remembering(lab, SERVICES, wanted)), pause_s=1)
+        left = holding(lab.data_dir, wanted)
+        assert not left, left
+    lab.remove()
+
+
+def test_no_process_remembers_pictures_that_were_copied():
+    nobody_keeps_pictures_or_what_they_were_called("copy")
+
+
+def test_no_process_remembers_pictures_that_were_unlinked():
+    nobody_keeps_pictures_or_what_they_were_called("reference")
 
 
 if __name__ == "__main__":
