@@ -30,7 +30,7 @@ struct storage {
     struct removal *removal;
     struct id_list unswept; /* datasets with copies that may be nobody's, by number */
     struct doctor *doctor;  /* the newest examination; NULL: none yet */
-    size_t next_step;       /* whose piece of work is next */
+    size_t next_step;       /* index of the next piece of work */
     bool is_scanning;
     uint64_t forget_timer, wake_timer;
 };

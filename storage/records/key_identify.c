@@ -18,7 +18,8 @@ struct held_head {
     struct weir_buf bytes;
 };
 
-enum { AFTER_BYTES = 4 << 10 }; /* that are read with the payload of a record in a shard */
+/* Bytes after the payload of a record in a shard that are read with it. */
+enum { AFTER_BYTES = 4 << 10 };
 
 struct key_identifier {
     struct gather_from from;

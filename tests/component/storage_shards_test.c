@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-enum { SAMPLES = 20000 /* whose offsets alone are more than FORMAT_HEAD_MAX */, PEOPLE = 100 };
+enum { SAMPLES = 20000 /* their offsets alone take more than FORMAT_HEAD_MAX */, PEOPLE = 100 };
 
 static const char COLUMNS[] =
     "{\"column_encodings\": [\"int\", \"int\", \"str\", \"str\"], \"column_names\": [\"at\", "
