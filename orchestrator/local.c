@@ -106,15 +106,9 @@ static void on_trainer_exit(void *owner, const struct orchestrator_child_exit *e
     WEIR_AUTO_FREE char *too_large = orchestrator_trainer_memory_end(local->memory, run, rank);
     bool by_signal =
         too_large == NULL && ended->wait_status >= 0 && WIFSIGNALED(ended->wait_status);
-    char how[WEIR_ERROR_TEXT_MAX];
-    if (too_large != NULL || ended->why != NULL)
-        (void)snprintf(how, sizeof(how), "%s", too_large != NULL ? too_large : ended->why);
-    else if (by_signal)
-        (void)snprintf(how, sizeof(how), "killed by signal %d", WTERMSIG(ended->wait_status));
-    else if (ended->last_line[0] == '\0' && ended->wait_status >= 0)
-        orchestrator_wait_status_text(ended->wait_status, how, sizeof(how));
-    else
-        (void)snprintf(how, sizeof(how), "%s", ended->last_line);
+    char status[RUN_STATUS_MAX] = "it could not be started";
+    if (ended->wait_status >= 0)
+        orchestrator_wait_status_text(ended->wait_status, status, sizeof(status));
     struct run_exit reported = {
         .by_signal = by_signal,
         .is_kill = ended->wait_status >= 0 && WIFSIGNALED(ended->wait_status) &&
@@ -122,7 +116,10 @@ static void on_trainer_exit(void *owner, const struct orchestrator_child_exit *e
         .code = ended->wait_status >= 0 && WIFEXITED(ended->wait_status)
                     ? WEXITSTATUS(ended->wait_status)
                     : 1,
-        .how = how,
+        .status = status,
+        .why = too_large != NULL    ? too_large
+               : ended->why != NULL ? ended->why
+                                    : "",
         .said = ended->last_line,
     };
     orchestrator_run_exited(&local->orch->runs, run, rank, &reported);

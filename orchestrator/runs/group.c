@@ -57,15 +57,37 @@ void orchestrator_group_exited(struct run_group *group, uint32_t rank, int64_t s
     if (weight > cause->weight) {
         *cause = (struct group_cause){
             .rank = rank, .weight = weight, .silent_ms = silent_ms, .ended = *ended};
-        (void)snprintf(cause->how, sizeof(cause->how), "%s", ended->how);
+        (void)snprintf(cause->status, sizeof(cause->status), "%s", ended->status);
+        (void)snprintf(cause->why, sizeof(cause->why), "%s", ended->why);
         (void)snprintf(cause->said, sizeof(cause->said), "%s", ended->said);
-        cause->ended.how = cause->how;
+        cause->ended.status = cause->status;
+        cause->ended.why = cause->why;
         cause->ended.said = cause->said;
     }
     if (group->is_ending || member->is_done)
         return;
     group->is_ending = true;
     group->ending_ms = now_ms;
+}
+
+/* The text that says most. */
+static const char *reason_of(const struct run_exit *ended, bool is_program)
+{
+    bool left = ended->code == 0 && !ended->by_signal;
+    if (left)
+        return "exit code 0, and its run was not done";
+    if (ended->why[0] != '\0')
+        return ended->why;
+    bool tells_itself = !is_program && !ended->by_signal && ended->said[0] != '\0';
+    return tells_itself ? ended->said : ended->status;
+}
+
+void orchestrator_group_explain(const struct run_exit *ended, bool is_program,
+                                struct weir_error *ret_why)
+{
+    bool is_added = ended->said[0] != '\0' && (is_program || ended->code == 0);
+    weir_ignore(weir_fail(ret_why, WEIR_INTERNAL, "%s%s%s", reason_of(ended, is_program),
+                          is_added ? "; it said: " : "", is_added ? ended->said : ""));
 }
 
 bool orchestrator_group_is_done(const struct run_group *group)

@@ -9,14 +9,16 @@
 #include "core/config/sections.h"
 #include "core/rpc/rpc.h"
 
+enum { RUN_STATUS_MAX = 64 };
+
 /* The end of one process. */
 struct run_exit {
     bool by_signal;
     bool is_kill; /* by SIGKILL: what others did at the same time is explained by it */
     int code;
-    /* its wait status in words, or what says more: its last line, who looks after it, a limit */
-    const char *how;
-    const char *said; /* the last line of its log; "": nothing */
+    const char *status; /* its wait status in words */
+    const char *why;    /* by whoever ended it or looks after it, as a limit; "": nobody says */
+    const char *said;   /* the last line of its log; "": nothing */
 };
 
 struct group_member {
@@ -34,8 +36,8 @@ struct group_cause {
     uint32_t rank;
     unsigned weight; /* 0: nobody has ended by itself */
     int64_t silent_ms;
-    struct run_exit ended; /* its texts are the two below */
-    char how[WEIR_ERROR_TEXT_MAX], said[WEIR_ERROR_TEXT_MAX];
+    struct run_exit ended; /* its texts are those below */
+    char status[RUN_STATUS_MAX], why[WEIR_ERROR_TEXT_MAX], said[WEIR_ERROR_TEXT_MAX];
 };
 
 struct run_group {
@@ -54,6 +56,9 @@ void orchestrator_group_exited(struct run_group *group, uint32_t rank, int64_t s
 /* True when nothing more will come that the result of the run could wait for: rank 0 has finished, and each of the
  * others has as well, or is gone; the dispatcher has everybody's final commit then. */
 bool orchestrator_group_is_done(const struct run_group *group);
+/* Says why a process has ended: a built-in trainer tells it in its last line; that of a program may be anything. */
+void orchestrator_group_explain(const struct run_exit *ended, bool is_program,
+                                struct weir_error *ret_why);
 bool orchestrator_group_is_gone(const struct run_group *group);
 /* Returns the member of that rank whose session this is, under its key; NULL: there is none. */
 struct group_member *orchestrator_group_member(struct run_group *group, uint32_t rank,

@@ -258,23 +258,6 @@ static bool is_blameless(const struct run_exit *ended)
     return ended->by_signal || ended->code == WEIR_EXIT_UNANSWERED;
 }
 
-/* A built-in trainer says why in its last line; that of a program may be anything. */
-static void explain_exit(const struct run_exit *ended, bool is_program, struct weir_error *ret_why)
-{
-    WEIR_AUTO_BUF how = {0};
-
-    if (ended->code == 0 && !ended->by_signal)
-        weir_buf_append_text(&how, "exit code 0, and its run was not done");
-    else if (is_program && strcmp(ended->how, ended->said) == 0)
-        weir_buf_printf(&how, "exit code %d", ended->code);
-    else
-        weir_buf_append_text(&how, ended->how);
-    if (ended->said[0] != '\0' && (is_program || ended->code == 0) &&
-        strstr(weir_buf_text(&how), ended->said) == NULL)
-        weir_buf_printf(&how, "; it said: %s", ended->said);
-    weir_ignore(weir_fail(ret_why, WEIR_INTERNAL, "%s", weir_buf_text(&how)));
-}
-
 /* Says why its trainer has ended. */
 static void explain_end(const struct run *run, struct weir_error *ret_why)
 {
@@ -284,7 +267,8 @@ static void explain_end(const struct run *run, struct weir_error *ret_why)
                               "it said nothing for %" PRId64 " s (training.patience)",
                               silent_ms / 1000));
     else
-        explain_exit(&run->group.cause.ended, run->outline.config->program[0] != '\0', ret_why);
+        orchestrator_group_explain(&run->group.cause.ended, run->outline.config->program[0] != '\0',
+                                   ret_why);
     if (run->group.ranks > 1)
         weir_ignore(weir_error_wrap(ret_why, ret_why->status, "rank %u of %u",
                                     run->group.cause.rank, run->group.ranks));

@@ -21,7 +21,8 @@ static void leave(void *owner)
     if (trainer->stage->orch != NULL) {
         orchestrator_run_exited(
             &trainer->stage->orch->runs, trainer->run, 0,
-            &(struct run_exit){.code = trainer->stage->exit_code, .how = "it left", .said = "bye"});
+            &(struct run_exit){
+                .code = trainer->stage->exit_code, .status = "it left", .why = "", .said = "bye"});
     }
 }
 

@@ -9,14 +9,19 @@
 
 #include <cmocka.h>
 
-static const struct run_exit FAILED = {.code = 1, .how = "exit code 1", .said = "NaN"};
-static const struct run_exit LEFT = {.code = 0, .how = "exit code 0", .said = ""};
-static const struct run_exit KILLED = {
-    .by_signal = true, .is_kill = true, .code = 1, .how = "killed by signal 9", .said = ""};
+static const struct run_exit FAILED = {
+    .code = 1, .status = "exit code 1", .why = "", .said = "NaN"};
+static const struct run_exit LEFT = {.code = 0, .status = "exit code 0", .why = "", .said = ""};
+static const struct run_exit KILLED = {.by_signal = true,
+                                       .is_kill = true,
+                                       .code = 1,
+                                       .status = "killed by signal 9",
+                                       .why = "",
+                                       .said = ""};
 static const struct run_exit UNANSWERED = {
-    .code = WEIR_EXIT_UNANSWERED, .how = "exit code 75", .said = "weir.Unavailable"};
+    .code = WEIR_EXIT_UNANSWERED, .status = "exit code 75", .why = "", .said = "weir.Unavailable"};
 static const struct run_exit TOLD = {
-    .by_signal = true, .code = 1, .how = "killed by signal 15", .said = ""};
+    .by_signal = true, .code = 1, .status = "killed by signal 15", .why = "", .said = ""};
 
 static struct run_group *three(void)
 {
@@ -148,6 +153,32 @@ static void samples_and_cpu_time_add_up_and_waiting_is_a_mean(void **state)
     assert_int_equal(sum.wait_ns, 3);
 }
 
+static void assert_explained(const struct run_exit *ended, bool is_program, const char *expected)
+{
+    struct weir_error why;
+    orchestrator_group_explain(ended, is_program, &why);
+    assert_string_equal(why.text, expected);
+}
+
+static void an_end_is_explained_by_what_says_most(void **state)
+{
+    (void)state;
+    const struct run_exit silent = {.code = 3, .status = "exit code 3", .why = "", .said = ""};
+    const struct run_exit same = {.code = 3, .status = "exit code 3", .why = "", .said = "code 3"};
+    const struct run_exit large = {
+        .code = 1, .status = "killed by signal 9", .why = "8 GiB of 4", .said = "epoch 2"};
+    const struct run_exit left = {.code = 0, .status = "exit code 0", .why = "", .said = "done"};
+    assert_explained(&silent, true, "exit code 3");
+    assert_explained(&silent, false, "exit code 3");
+    assert_explained(&same, true,
+                     "exit code 3; it said: code 3"); /* its own words, whatever they are */
+    assert_explained(&same, false, "code 3");
+    assert_explained(&large, true, "8 GiB of 4; it said: epoch 2");
+    assert_explained(&large, false, "8 GiB of 4");
+    assert_explained(&KILLED, true, "killed by signal 9");
+    assert_explained(&left, false, "exit code 0, and its run was not done; it said: done");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +191,7 @@ int main(void)
         cmocka_unit_test(who_is_done_may_leave_and_is_not_why_others_fail),
         cmocka_unit_test(a_session_of_an_earlier_life_is_nobody_s),
         cmocka_unit_test(the_word_of_a_process_that_is_gone_counts_no_more),
+        cmocka_unit_test(an_end_is_explained_by_what_says_most),
         cmocka_unit_test(samples_and_cpu_time_add_up_and_waiting_is_a_mean),
     };
     return cmocka_run_group_tests_name("group", tests, NULL, NULL);
