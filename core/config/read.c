@@ -97,7 +97,7 @@ static void complain_missing(struct reading *reading, const struct cfg_key *key)
 
 /* ---- unknown keys ---- */
 
-static bool is_known(const struct cfg_key *keys, const char *name)
+bool cfg_has_key(const struct cfg_key *keys, const char *name)
 {
     for (; keys->name != NULL; keys++) {
         if (strcmp(keys->name, name) == 0)
@@ -139,7 +139,7 @@ static void check_unknown(struct reading *reading, const char *also)
 {
     for (size_t i = 0; i < weir_yaml_pairs(reading->node); i++) {
         const char *name = weir_yaml_key(reading->node, i);
-        if (!is_known(reading->keys, name) && (also == NULL || strcmp(also, name) != 0))
+        if (!cfg_has_key(reading->keys, name) && (also == NULL || strcmp(also, name) != 0))
             complain_unknown(reading, i);
     }
 }

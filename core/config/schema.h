@@ -97,6 +97,8 @@ struct cfg_reading {
  * "pipeline.yaml:12:5: training.epochs: expected an integer >= 1, found 'many'". */
 #define cfg_read(...) cfg_read_section(&(const struct cfg_reading){__VA_ARGS__})
 enum weir_status cfg_read_section(const struct cfg_reading *reading) WEIR_MUST_USE;
+/* True when the table has a key of that name. */
+bool cfg_has_key(const struct cfg_key *keys, const char *name);
 
 /* `shared` followed by `own`, whose members lie `own_at` bytes further on; the caller frees it. */
 struct cfg_key *cfg_join(const struct cfg_key *shared, const struct cfg_key *own,

@@ -52,6 +52,8 @@ void weir_yaml_print_as_written(const struct weir_yaml_node *node, struct weir_b
 void weir_yaml_print_json(const struct weir_yaml_node *node, struct weir_buf *out);
 /* Appends `text` as a YAML scalar, quoted only when it must be. NULL prints as null. */
 void weir_yaml_print_text(const char *text, struct weir_buf *out);
+/* The same, in quotes in any case. */
+void weir_yaml_print_quoted(const char *text, struct weir_buf *out);
 /* "file:line:column: " of the node, or nothing for NULL. */
 void weir_yaml_place(const struct weir_yaml_node *node, struct weir_buf *out);
 

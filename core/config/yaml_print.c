@@ -20,7 +20,7 @@ static bool is_plain(const char *text)
     return true;
 }
 
-static void print_quoted(const char *text, struct weir_buf *out)
+void weir_yaml_print_quoted(const char *text, struct weir_buf *out)
 {
     weir_buf_append_text(out, "\"");
     for (const char *at = text; *at != '\0'; at++) {
@@ -42,7 +42,7 @@ void weir_yaml_print_text(const char *text, struct weir_buf *out)
     else if (is_plain(text))
         weir_buf_append_text(out, text);
     else
-        print_quoted(text, out);
+        weir_yaml_print_quoted(text, out);
 }
 
 typedef void print_scalar_fn(const struct weir_yaml_node *node, struct weir_buf *out);
@@ -55,7 +55,7 @@ static void print_short(const struct weir_yaml_node *node, struct weir_buf *out)
 static void print_as_written(const struct weir_yaml_node *node, struct weir_buf *out)
 {
     if (weir_yaml_is_scalar(node) && !node->is_plain)
-        print_quoted(node->text, out);
+        weir_yaml_print_quoted(node->text, out);
     else
         print_short(node, out);
 }

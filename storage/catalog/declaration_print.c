@@ -8,22 +8,11 @@
 
 #include "core/base/clock.h"
 
-static void print_text(struct weir_buf *out, const char *text)
-{
-    weir_buf_append_text(out, "\"");
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            weir_buf_append_text(out, "\\");
-        weir_buf_append(out, text, 1);
-    }
-    weir_buf_append_text(out, "\"");
-}
-
 static void print_texts(struct weir_buf *out, const char *before, const struct cfg_texts *texts)
 {
     for (size_t i = 0; i < texts->count; i++) {
         weir_buf_append_text(out, i == 0 ? before : ", ");
-        print_text(out, weir_yaml_text(weir_yaml_at(texts->node, i)));
+        weir_yaml_print_quoted(weir_yaml_text(weir_yaml_at(texts->node, i)), out);
     }
     weir_buf_append_text(out, "]");
 }
@@ -44,7 +33,7 @@ static void print_field(struct weir_buf *out, const struct format_field *field)
     } else {
         weir_buf_printf(out,
                         "from: %s, field: ", field->from == FORMAT_SIDECAR ? "sidecar" : "field");
-        print_text(out, field->name);
+        weir_yaml_print_quoted(field->name, out);
     }
 }
 
@@ -54,7 +43,7 @@ static void print_written(const struct weir_written_time *written, struct weir_b
         weir_buf_append_text(out, i > 0                ? ", "
                                   : written->count > 1 ? ", pattern: ["
                                                        : ", pattern: ");
-        print_text(out, written->pattern[i].text);
+        weir_yaml_print_quoted(written->pattern[i].text, out);
     }
     if (written->count > 1)
         weir_buf_append_text(out, "]");
@@ -101,7 +90,7 @@ static void print_label(const struct declaration *d, struct weir_buf *out)
         weir_buf_printf(out, ", at_least: %.17g", d->threshold);
     for (size_t i = 0; i < weir_yaml_length(d->classes); i++) {
         weir_buf_append_text(out, i == 0 ? ", classes: [" : ", ");
-        print_text(out, weir_yaml_text(weir_yaml_at(d->classes, i)));
+        weir_yaml_print_quoted(weir_yaml_text(weir_yaml_at(d->classes, i)), out);
     }
     weir_buf_append_text(out, d->classes != NULL ? "]}\n" : "}\n");
 }
@@ -121,18 +110,18 @@ static void print_folder(const struct declaration *d, const char *root, struct w
         storage_s3_print(d, out);
     } else {
         weir_buf_append_text(out, "      path: ");
-        print_text(out, root != NULL ? root : d->source.path);
+        weir_yaml_print_quoted(root != NULL ? root : d->source.path, out);
         weir_buf_append_text(out, "\n");
     }
     weir_buf_printf(out, "      format: %s\n      include: ", d->format->name);
-    print_text(out, d->source.include);
+    weir_yaml_print_quoted(d->source.include, out);
     if (d->wants_sidecar) {
         weir_buf_append_text(out, "\n      sidecar: ");
-        print_text(out, d->source.sidecar);
+        weir_yaml_print_quoted(d->source.sidecar, out);
     }
     if (d->wants_manifest) {
         weir_buf_append_text(out, "\n      manifest: ");
-        print_text(out, d->source.manifest);
+        weir_yaml_print_quoted(d->source.manifest, out);
     }
     weir_buf_printf(out, "\n      import: %s\n      on_erase: %s\n      settle: %lldms\n",
                     STORAGE_IMPORTS[d->source.import], STORAGE_ON_ERASES[d->on_erase],

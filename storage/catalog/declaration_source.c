@@ -50,15 +50,6 @@ const struct cfg_key STORAGE_SOURCE_KEYS[] = {
 
 /* ---- keys that nobody knows ---- */
 
-static bool knows_key(const struct cfg_key *keys, const char *name)
-{
-    for (; keys->name != NULL; keys++) {
-        if (strcmp(keys->name, name) == 0)
-            return true;
-    }
-    return false;
-}
-
 static const char *nearest_key(const struct cfg_key *first, const struct cfg_key *second,
                                const char *name)
 {
@@ -81,7 +72,7 @@ static enum weir_status check_source_keys(const struct declaration *d, const cha
         const char *key = weir_yaml_key(node, i);
         const char *nearest;
 
-        if (knows_key(STORAGE_SOURCE_KEYS, key) || knows_key(d->format->options, key))
+        if (cfg_has_key(STORAGE_SOURCE_KEYS, key) || cfg_has_key(d->format->options, key))
             continue;
         nearest = nearest_key(STORAGE_SOURCE_KEYS, d->format->options, key);
         return weir_yaml_fail(weir_yaml_value(node, i), err, "%s.%s: unknown key%s%s%s", path, key,

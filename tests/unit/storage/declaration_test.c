@@ -95,6 +95,29 @@ static void what_is_printed_reads_as_the_same(void **state)
     assert_string_equal(weir_buf_text(&first), weir_buf_text(&second));
 }
 
+/* Two datasets that differ by what stands at a break would be taken for the same. */
+static void texts_with_line_breaks_are_printed_as_they_were_declared(void **state)
+{
+    WEIR_AUTO(weir_yaml) document = NULL;
+    WEIR_AUTO(weir_yaml) again = NULL;
+    struct declarations all;
+    struct weir_error err;
+    (void)state;
+    assert_int_equal(
+        read("datasets:\n"
+             "  - name: notes\n"
+             "    source: {path: \"data/a\\nb\\r\\tc\", format: files, import: reference}\n"
+             "    time:   {from: mtime}\n"
+             "    label:  {from: folder, classes: [\"one\\n  two\", \"three\\x01\"]}\n",
+             &document, &all, &err),
+        WEIR_OK);
+    print_and_read(&all, NULL, &again);
+    assert_string_equal(all.at[0].source.path, "data/a\nb\r\tc");
+    assert_string_equal(weir_yaml_text(weir_yaml_at(all.at[0].classes, 0)), "one\n  two");
+    assert_string_equal(weir_yaml_text(weir_yaml_at(all.at[0].classes, 1)), "three\x01");
+    storage_declarations_fini(&all);
+}
+
 static void patterns_zones_and_units_are_printed_as_they_were_declared(void **state)
 {
     WEIR_AUTO(weir_yaml) document = NULL;
@@ -509,6 +532,7 @@ int main(void)
         cmocka_unit_test(a_label_may_be_a_vector),
         cmocka_unit_test(what_is_printed_reads_as_the_same),
         cmocka_unit_test(folders_and_sidecars_are_places_too),
+        cmocka_unit_test(texts_with_line_breaks_are_printed_as_they_were_declared),
         cmocka_unit_test(patterns_zones_and_units_are_printed_as_they_were_declared),
         cmocka_unit_test(records_without_a_clock_have_one_and_numbers_a_threshold),
         cmocka_unit_test(mistakes_are_named_with_their_place),
