@@ -2,6 +2,7 @@
 #include "cli/serving.h"
 
 #include "cli/program.h"
+#include "core/base/fault.h"
 #include "core/base/memory.h"
 
 #include <errno.h>
@@ -39,6 +40,32 @@ static void become_orchestrator(char *const argv[], int log_fd, pid_t parent)
     _exit(EXIT_NO_PROGRAM);
 }
 
+static int open_pidfd(pid_t pid)
+{
+    if (weir_fault("cli.pidfd")) {
+        errno = EMFILE;
+        return -1;
+    }
+    return pidfd_open(pid, 0);
+}
+
+static void reap(pid_t pid)
+{
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+    }
+}
+
+/* It could not be started, or nobody could wait for it. */
+static void give_up(const struct cli_serving *serving)
+{
+    if (serving->pid > 0) {
+        (void)kill(serving->pid, SIGKILL);
+        reap(serving->pid);
+    }
+    if (serving->log_fd >= 0)
+        (void)close(serving->log_fd);
+}
+
 enum weir_status cli_serving_start(const char *data_dir, bool works,
                                    struct cli_serving *ret_serving, struct weir_error *err)
 {
@@ -51,9 +78,13 @@ enum weir_status cli_serving_start(const char *data_dir, bool works,
     serving.pid = serving.log_fd < 0 ? -1 : fork();
     if (serving.pid == 0)
         become_orchestrator(argv, serving.log_fd, parent);
-    serving.pidfd = serving.pid < 0 ? -1 : pidfd_open(serving.pid, 0);
-    if (serving.pidfd < 0)
-        return weir_fail(err, WEIR_IO, "cannot start %s: %s", path, strerror(errno));
+    serving.pidfd = serving.pid < 0 ? -1 : open_pidfd(serving.pid);
+    if (serving.pidfd < 0) {
+        enum weir_status status =
+            weir_fail(err, WEIR_IO, "cannot start %s: %s", path, strerror(errno));
+        give_up(&serving);
+        return status;
+    }
     *ret_serving = serving;
     return WEIR_OK;
 }
@@ -89,8 +120,7 @@ void cli_serving_stop(struct cli_serving *serving)
     (void)kill(serving->pid, SIGTERM);
     if (!ends_within(serving, STOP_MS))
         (void)kill(serving->pid, SIGKILL);
-    while (waitpid(serving->pid, NULL, 0) < 0 && errno == EINTR) {
-    }
+    reap(serving->pid);
     (void)close(serving->pidfd);
     (void)close(serving->log_fd);
     *serving = (struct cli_serving){.pid = 0};
