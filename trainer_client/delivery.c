@@ -197,7 +197,6 @@ enum delivery_outcome trainer_delivery_arrive(struct delivery *delivery,
         trainer_delivery_account(delivery, batch);
         outcome = judge(delivery, batch);
     }
-    delivery->outcomes[outcome]++;
     if (outcome != DELIVERY_ACCEPTED) {
         trainer_delivery_take(delivery, batch);
         return outcome;
@@ -417,11 +416,6 @@ size_t trainer_delivery_waiting(const struct delivery *delivery)
     for (size_t i = 0; i < WEIR_AHEAD_MAX; i++)
         waiting += delivery->slots[i].batch != NULL && !delivery->slots[i].handed;
     return waiting;
-}
-
-uint64_t trainer_delivery_count(const struct delivery *delivery, enum delivery_outcome outcome)
-{
-    return delivery->outcomes[outcome];
 }
 
 /* ---- commit ---- */

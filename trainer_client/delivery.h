@@ -95,7 +95,6 @@ enum delivery_outcome {
                        */
     DELIVERY_TOO_FAR, /* WEIR_AHEAD_MAX or more ahead of the oldest */
     DELIVERY_ERASED,  /* holds an erased id: it is asked for again */
-    DELIVERY_OUTCOMES,
 };
 
 enum delivery_offer {
@@ -178,8 +177,6 @@ void trainer_delivery_hint(struct delivery *delivery,
 uint64_t trainer_delivery_erasure_epoch(const struct delivery *delivery); /* newest known */
 uint64_t trainer_delivery_acknowledged(
     const struct delivery *delivery); /* what the next hold will name */
-int64_t trainer_delivery_lease_end_ms(
-    const struct delivery *delivery); /* INT64_MIN before the first answer */
 
 /* ---- the loop ---- */
 
@@ -206,8 +203,6 @@ uint64_t trainer_delivery_epoch_of(const struct delivery *delivery,
                                    uint64_t number); /* pass over the set, from 0 */
 size_t trainer_delivery_waiting(
     const struct delivery *delivery); /* batches here that the loop has not asked for */
-uint64_t trainer_delivery_count(const struct delivery *delivery,
-                                enum delivery_outcome outcome); /* arrivals so far */
 
 /* ---- commit ---- */
 

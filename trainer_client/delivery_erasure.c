@@ -167,8 +167,3 @@ uint64_t trainer_delivery_acknowledged(const struct delivery *delivery)
 {
     return delivery->acknowledged;
 }
-
-int64_t trainer_delivery_lease_end_ms(const struct delivery *delivery)
-{
-    return delivery->lease_end_ms;
-}

@@ -77,7 +77,6 @@ struct delivery {
     size_t lingering_count, lingering_capacity;
     struct delivery_batch **discarded;
     size_t discarded_count, discarded_capacity;
-    uint64_t outcomes[DELIVERY_OUTCOMES];
 
     struct worker workers[DELIVERY_WORKERS_MAX];
     uint32_t worker_count;

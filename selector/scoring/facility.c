@@ -165,14 +165,6 @@ struct objective selector_scoring_facility_objective(struct facility *facility)
         .state = facility, .count = facility->vectors->count, .gains = gains, .add = add};
 }
 
-double selector_scoring_facility_value(const struct facility *facility)
-{
-    double value = 0;
-    for (size_t i = 0; i < facility->vectors->count; i++)
-        value += (double)facility->best[i];
-    return value;
-}
-
 WEIR_CLONES static void claim(struct facility *facility, const struct queries *queries,
                               size_t member, size_t *owners)
 {

@@ -29,8 +29,6 @@ void selector_scoring_facility_init(struct facility *facility, const struct vect
 void selector_scoring_facility_fini(struct facility *facility);
 /* Returns the function for the greedy methods to maximise; borrows the facility. */
 struct objective selector_scoring_facility_objective(struct facility *facility);
-/* f(S). */
-double selector_scoring_facility_value(const struct facility *facility);
 /* Counts, for each member of S, the samples that it is the nearest of: itself, and of equally near ones the
  * first in `members`. False: given up. */
 bool selector_scoring_facility_sizes(struct facility *facility, const size_t *members, size_t count,

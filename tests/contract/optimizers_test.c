@@ -36,7 +36,7 @@ static float gradient_at(size_t step, size_t row, size_t k)
 /* Row RARE is touched in every other step alone. */
 static void fill_gradient(struct gradient *gradient, size_t step)
 {
-    trainer_gradient_clear(gradient);
+    trainer_gradient_clear_part(&(struct gradient_part){gradient, UINT32_MAX});
     for (size_t row = 0; row < ROWS; row++) {
         if (row == RARE && step % 2 == 0)
             continue;

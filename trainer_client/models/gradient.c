@@ -40,11 +40,6 @@ void trainer_gradient_clear_part(const struct gradient_part *part)
     }
 }
 
-void trainer_gradient_clear(struct gradient *gradient)
-{
-    trainer_gradient_clear_part(&(struct gradient_part){gradient, UINT32_MAX});
-}
-
 struct gradient_part trainer_gradient_part(struct gradient *gradient, uint32_t part, uint32_t parts)
 {
     struct gradient_part made = {.gradient = gradient};

@@ -25,7 +25,6 @@ struct gradient {
 
 void trainer_gradient_init(struct gradient *gradient, uint64_t rows, uint32_t width);
 void trainer_gradient_fini(struct gradient *gradient);
-void trainer_gradient_clear(struct gradient *gradient);
 /* The row to add to. */
 float *trainer_gradient_row(struct gradient *gradient, uint64_t row);
 
