@@ -17,7 +17,7 @@
 
 enum { COLUMNS_MAX = 16, COLUMN_NAME_MAX = 32, COLUMN_WIDTH_MAX = 1 << 20, COLUMN_SHAPE_MAX = 3 };
 enum { COLUMN_ELEMENTS_MAX = 4096 /* elements of a job that have names */ };
-enum { COLUMN_CACHE_LINE = 64, COLUMN_AHEAD = 8 /* rows that are had come */ };
+enum { COLUMN_RUN = 64 /* rows that come from memory together */ };
 
 enum column_kind {
     COLUMN_BYTES,
@@ -108,15 +108,14 @@ static inline struct weir_bytes column_row(const struct column *column, size_t r
     const uint8_t *at = column->places.size > 0 ? places[row] : column->values.at + offsets[row];
     return weir_bytes(at, offsets[row + 1] - offsets[row]);
 }
-/* Has a row of `rows` come from memory, if it lies elsewhere: it is waited for otherwise. A row after the last is
- * fine. Never faults. */
+/* Called before each of `rows` is read, from the first on: has those that lie elsewhere come from memory, a run at a
+ * time. Never faults. */
 static inline void column_prefetch(const struct column *column, size_t row, size_t rows)
 {
-    if (column->places.size == 0 || row >= rows)
+    if (column->places.size == 0 || row % COLUMN_RUN != 0)
         return;
-    struct weir_bytes bytes = column_row(column, row);
-    for (size_t i = 0; i < bytes.size; i += COLUMN_CACHE_LINE)
-        __builtin_prefetch(bytes.at + i);
+    for (size_t end = row + COLUMN_RUN; row < end && row < rows; row++)
+        weir_bytes_prefetch(column_row(column, row));
 }
 
 /* Rows first … first + rows - 1 alone, as a column that borrows them. Offsets stay what they are, places in all of its

@@ -106,7 +106,7 @@ static void apply(void *owner, struct operator_call *call)
     for (size_t i = 0; i < state->pieces; i++)
         to[i] = weir_buf_extend(&call->out[i].values, call->rows * state->piece[i].bytes);
     for (size_t row = 0; row < call->rows; row++) {
-        column_prefetch(call->in, row + COLUMN_AHEAD, call->rows);
+        column_prefetch(call->in, row, call->rows);
         struct weir_bytes record = column_row(call->in, row);
         for (size_t i = 0; i < state->pieces; i++)
             take(&state->piece[i], record, call, row, to[i] + row * state->piece[i].bytes);

@@ -74,7 +74,7 @@ static struct stretch take_text(const struct state *state, const struct operator
     struct weir_buf *text = &call->out[0].values;
     struct stretch stretch = {first, first, (uint32_t)text->size, 0, SIZE_MAX};
     do {
-        column_prefetch(call->in, stretch.end + COLUMN_AHEAD, call->rows);
+        column_prefetch(call->in, stretch.end, call->rows);
         struct weir_bytes row = column_row(call->in, stretch.end++);
         weir_buf_reserve(text, row.size + 1 + BLOCK);
         if (row.size > 0)

@@ -289,7 +289,7 @@ static void find_chunks(struct layouts *layouts, const struct located_sample *sa
             begin_chunk(layouts, chunk, now_ms);
         for (size_t c = 0; c < chunk->packed_columns; c++) {
             const struct weir_column_view *column = &chunk->column[chunk->packed_column[c]];
-            __builtin_prefetch(column->body + (id - chunk->first) * column->bits / 8);
+            __builtin_prefetch(column->body + (id - chunk->first) * column->bits / 8, 0, 2);
         }
     }
 }

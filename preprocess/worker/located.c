@@ -37,7 +37,7 @@ void preprocess_located_set(struct located *located, size_t end)
         return;
     for (size_t i = located->set; i < end; i++) {
         if (i + SET_AHEAD < located->count)
-            __builtin_prefetch(&ids[indices[i + SET_AHEAD]]);
+            __builtin_prefetch(&ids[indices[i + SET_AHEAD]], 0, 2);
         located->samples[i] = (struct located_sample){
             .id = ids[indices[i]],
             .weight = located->set_weights != NULL ? located->set_weights[indices[i]] : 1,

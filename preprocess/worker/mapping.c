@@ -1,6 +1,8 @@
 /* Copies from mapped files that survive the loss of the file's end. */
 #include "preprocess/worker/mapping.h"
 
+#include "core/base/bytes.h"
+
 #include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -8,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { CACHE_LINE_BYTES = 64, PREFETCH_RANGES = 8 };
+enum { RUN = 64 /* ranges that come together, as rows do: column_prefetch() */ };
 
 static struct sigaction before;
 static _Thread_local sigjmp_buf *volatile escape; /* of the work under way */
@@ -64,13 +66,6 @@ void preprocess_mapping_read_ahead(const struct mapping *mapping, uint64_t offse
         (void)madvise((void *)(uintptr_t)(at - skew), length + skew, MADV_WILLNEED);
 }
 
-/* Fetches a range into the cache: reading small ranges waits for memory. Never faults. */
-static void prefetch(const struct mapping_range *range)
-{
-    for (size_t at = 0; at < range->length; at += CACHE_LINE_BYTES)
-        __builtin_prefetch(range->from + at);
-}
-
 bool preprocess_mapping_watch(void (*work)(void *owner), void *owner)
 {
     sigjmp_buf here;
@@ -93,15 +88,19 @@ struct copy {
     uint8_t *to;
 };
 
+static void prefetch(const struct copy *copy, size_t first)
+{
+    for (size_t i = first; i < copy->count && i < first + RUN; i++)
+        weir_bytes_prefetch(weir_bytes(copy->ranges[i].from, copy->ranges[i].length));
+}
+
 static void copy_all(void *owner)
 {
     const struct copy *copy = owner;
     uint8_t *to = copy->to;
-    for (size_t i = 0; i < copy->count && i < PREFETCH_RANGES; i++)
-        prefetch(&copy->ranges[i]);
     for (size_t i = 0; i < copy->count; i++) {
-        if (i + PREFETCH_RANGES < copy->count)
-            prefetch(&copy->ranges[i + PREFETCH_RANGES]);
+        if (i % RUN == 0)
+            prefetch(copy, i);
         memcpy(to, copy->ranges[i].from, copy->ranges[i].length);
         to += copy->ranges[i].length;
     }
