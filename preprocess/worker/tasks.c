@@ -258,10 +258,22 @@ static bool needs_sum(const struct worker_task *task, const struct located_sampl
            !preprocess_record_sums_has(&worker->sums, sample->id);
 }
 
+/* True when a file of the lease is of another host. */
+static bool reads_from_elsewhere(const struct worker_task *task)
+{
+    const struct files *files = preprocess_batch_maker_files(task->worker->batch_maker);
+    size_t i = 0, count = task->located.file_count;
+    while (i < count && !preprocess_files_is_elsewhere(files, &task->located.files[i]))
+        i++;
+    return i < count;
+}
+
 /* Lists the next samples whose sums are needed; 0: there are none. */
 static size_t sums_wanted(struct worker_task *task, uint64_t ids[FETCH_IDS_MAX])
 {
     const struct located *located = &task->located;
+    if (!reads_from_elsewhere(task))
+        return 0;
     size_t count = 0, i = task->summed;
     for (; i < located->count && count < FETCH_IDS_MAX; i++) {
         if (needs_sum(task, &located->samples[i]))
