@@ -292,14 +292,14 @@ static void size_window(struct weir_client *client, int64_t now_ns)
     trainer_lending_resize(&client->lending, client->buffering.bytes);
 }
 
-/* Memory is not taken while the loop waits: it would wait for that, too. */
+/* Memory is not taken before the loop has its first batch: it would wait for that, too. */
 static void give_credit(struct weir_client *client, int64_t now_ms)
 {
     for (uint32_t i = 0; i < DELIVERY_WORKERS_MAX; i++) {
         struct msg_credit credit;
         if (client->workers[i].peer == NULL ||
             !(trainer_delivery_credit_due(client->delivery, i, now_ms) ||
-              (!client->is_waiting && trainer_lending_due(&client->lending, i))))
+              (client->first_ns != 0 && trainer_lending_due(&client->lending, i))))
             continue;
         trainer_delivery_credit(client->delivery, i, now_ms, &credit);
         keep_way(&client->workers[i]);
