@@ -78,7 +78,7 @@ def last_test_a_report_longer_than_a_message_is_asked_for_in_pages(lab):
     name = answer(lab, "list")["pipelines"][0]["pipeline"]
     before = answer(lab, "report", name)["triggers"]
     add_triggers(lab, name, 3000, 6000)
-    add_measures(lab, name, 25000)
+    add_measures(lab, name, 15000)
     report = answer(lab, "report", name)
     triggers = report["triggers"]
     assert "before" not in report and [t["trigger"] for t in triggers] == list(range(1, len(before) + 3001)), len(triggers)
@@ -86,7 +86,7 @@ def last_test_a_report_longer_than_a_message_is_asked_for_in_pages(lab):
     for old, new in zip(before, triggers):
         if "model" in old:
             assert [e for e in new["evaluations"] if e["name"] != "many"] == old["evaluations"], new["trigger"]
-            assert len(new["evaluations"]) == len(old["evaluations"]) + 25000, new["trigger"]
+            assert len(new["evaluations"]) == len(old["evaluations"]) + 15000, new["trigger"]
         assert old["costs"] == new["costs"], (old, new)
     pipeline = numbers_of(make_page(lab, "long", name).read_text())["pipelines"][0]
     assert pipeline["report"]["triggers"] == triggers
