@@ -126,8 +126,7 @@ static void what_is_no_table_is_refused_in_one_line(void **state)
                                         "one\ntwo\nthree\n",
                                         "[{\"a\": 1}]\n",
                                         "{\"a\":\n1}\n",
-                                        "Gr\xf6\xdf"
-                                        "e,y\n1.5,0\n2.5,1\n1.7,0\n"};
+                                        "Gr\366\337e,y\n1.5,0\n2.5,1\n1.7,0\n"};
 
     (void)state;
     for (size_t i = 0; i < WEIR_COUNT(TEXTS); i++) {
