@@ -133,15 +133,13 @@ static enum weir_status check_encoding(const struct weir_csv_record *header, str
     for (size_t i = 0; i < header->count; i++) {
         struct weir_bytes name = header->fields[i].raw;
 
-        for (size_t at = 0, size; at < name.size; at += size) {
-            size = weir_utf8_character(weir_bytes(name.at + at, name.size - at));
-            if (size == 0)
-                return weir_fail(err, WEIR_INVALID,
-                                 "line 1: found byte 0x%02x in the name of column %zu, expected "
-                                 "UTF-8: a file in Latin-1 is converted by iconv -f LATIN1 -t "
-                                 "UTF-8",
-                                 name.at[at], i + 1);
-        }
+        size_t whole = weir_utf8_whole(name);
+        if (whole < name.size)
+            return weir_fail(err, WEIR_INVALID,
+                             "line 1: found byte 0x%02x in the name of column %zu, expected "
+                             "UTF-8: a file in Latin-1 is converted by iconv -f LATIN1 -t "
+                             "UTF-8",
+                             name.at[whole], i + 1);
     }
     return WEIR_OK;
 }

@@ -36,6 +36,16 @@ size_t weir_utf8_character(struct weir_bytes text)
     return character(text);
 }
 
+size_t weir_utf8_whole(struct weir_bytes text)
+{
+    size_t at = 0, size = 1;
+    while (at < text.size && size > 0) {
+        size = character(weir_bytes(text.at + at, text.size - at));
+        at += size;
+    }
+    return at;
+}
+
 size_t weir_utf8_cut(struct weir_bytes text, size_t size_max)
 {
     if (text.size <= size_max)

@@ -14,6 +14,8 @@ uint32_t weir_utf8_decode(struct weir_bytes bytes, size_t *ret_size);
 size_t weir_utf8_encode(uint32_t code, uint8_t *at);
 /* Bytes of the character that `text` begins with; 0 when none does, as RFC 3629 has it. */
 size_t weir_utf8_character(struct weir_bytes text);
+/* Bytes at the front of `text` that are whole characters: all of a well-formed one. */
+size_t weir_utf8_whole(struct weir_bytes text);
 /* Bytes at the front of `text`, at most `size_max`, that no character goes on after. */
 size_t weir_utf8_cut(struct weir_bytes text, size_t size_max);
 /* Cuts a text that is longer than `size_max` after a whole character, and appends "…". */

@@ -432,6 +432,14 @@ bool preprocess_chain_reads_times(const struct chain *chain)
     return i < chain->steps;
 }
 
+bool preprocess_chain_repairs(const struct chain *chain)
+{
+    size_t i = 0;
+    while (i < chain->steps && !chain->step[i].op->repairs)
+        i++;
+    return i < chain->steps;
+}
+
 size_t preprocess_chain_operators(const struct chain *chain)
 {
     return chain->steps;

@@ -86,6 +86,8 @@ void preprocess_chain_classify(const struct chain *chain, const uint64_t *ids, s
 bool preprocess_chain_reads_in_place(const struct chain *chain);
 /* True when an operator reads event times. */
 bool preprocess_chain_reads_times(const struct chain *chain);
+/* True when an operator takes what it reads for UTF-8, and repairs it. */
+bool preprocess_chain_repairs(const struct chain *chain);
 /* The empty payload column: append bytes and call preprocess_column_end_row() for each row. */
 struct column *preprocess_chain_begin(struct chain *chain);
 /* Applies every operator to the rows of payload. Flags (one per row, valid until the next call) say

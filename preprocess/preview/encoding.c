@@ -20,18 +20,6 @@ struct finding {
     size_t record; /* under way */
 };
 
-/* Returns the bytes before the first that belongs to no character. */
-static size_t well_formed(struct weir_bytes text)
-{
-    size_t at = 0, size = 1;
-
-    while (at < text.size && size > 0) {
-        size = weir_utf8_character(weir_bytes(text.at + at, text.size - at));
-        at += size;
-    }
-    return at;
-}
-
 static void visit(void *owner, const struct chain_seen *seen)
 {
     struct finding *finding = owner;
@@ -40,7 +28,7 @@ static void visit(void *owner, const struct chain_seen *seen)
     if (!seen->repairs || seen->is_absorbed)
         return;
     struct weir_bytes text = column_row(seen->in, 0);
-    size_t at = well_formed(text);
+    size_t at = weir_utf8_whole(text);
     if (at == text.size)
         return;
     if (repaired->count++ > 0)
@@ -69,10 +57,12 @@ void preprocess_encoding_check(struct trial *trial, const struct records *record
 {
     WEIR_AUTO_FREE struct finding *finding = weir_calloc(1, sizeof(*finding));
 
+    if (!preprocess_chain_repairs(trial->chain)) /* of pictures none is UTF-8 */
+        return;
     for (size_t i = 0; i < records->count; i++) {
         struct weir_bytes record = preprocess_records_bytes(records, i);
 
-        if (well_formed(record) == record.size)
+        if (weir_utf8_whole(record) == record.size)
             continue;
         finding->record = i;
         if (preprocess_trial_run_one(trial, records, i) == OPERATOR_ROW_OK)

@@ -142,12 +142,9 @@ static enum weir_status check_text(const struct frame_made *made, size_t count,
                                    struct weir_error *err)
 {
     for (size_t row = 0; row < count; row++) {
-        size_t end = made->offsets[row + 1];
-        for (size_t at = made->offsets[row], size; at < end; at += size) {
-            size = weir_utf8_character(weir_bytes(made->values.at + at, end - at));
-            if (size == 0)
-                return weir_fail(err, WEIR_INVALID, "text that is no UTF-8 in row %zu", row);
-        }
+        size_t at = made->offsets[row], size = made->offsets[row + 1] - at;
+        if (weir_utf8_whole(weir_bytes(made->values.at + at, size)) < size)
+            return weir_fail(err, WEIR_INVALID, "text that is no UTF-8 in row %zu", row);
     }
     return WEIR_OK;
 }

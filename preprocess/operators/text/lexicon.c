@@ -71,12 +71,7 @@ static bool next_line(struct lines *lines, struct weir_bytes *ret_line)
 
 static bool is_utf8(struct weir_bytes text)
 {
-    for (size_t at = 0, size; at < text.size; at += size) {
-        size = weir_utf8_character(weir_bytes(text.at + at, text.size - at));
-        if (size == 0)
-            return false;
-    }
-    return true;
+    return weir_utf8_whole(text) == text.size;
 }
 
 /* Adds a token that is not there yet; `complaint` is set when it cannot be one. */

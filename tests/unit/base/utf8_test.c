@@ -109,11 +109,23 @@ static void a_text_that_is_too_long_ends_in_an_ellipsis(void **state)
     assert_string_equal(weir_buf_text(&text), "na\u2026");
 }
 
+static void whole_characters_end_before_the_first_byte_that_belongs_to_none(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t whole;
+    } TEXTS[] = {{"", 0}, {"a", 1}, {"gr\303\274n", 5}, {"gr\374n", 2}, {"\303", 0}, {"ab\303", 2}};
+    for (size_t i = 0; i < WEIR_COUNT(TEXTS); i++)
+        assert_int_equal(weir_utf8_whole(weir_bytes_of(TEXTS[i].text)), TEXTS[i].whole);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_code_point_survives),
         cmocka_unit_test(a_text_is_repaired_byte_by_byte),
+        cmocka_unit_test(whole_characters_end_before_the_first_byte_that_belongs_to_none),
         cmocka_unit_test(a_text_is_cut_between_characters),
         cmocka_unit_test(ill_formed_bytes_are_replaced_piece_by_piece),
         cmocka_unit_test(a_text_that_is_too_long_ends_in_an_ellipsis),
