@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-enum { PAGE_MODELS = 500, STEP_MS = 10 };
+enum { PAGE_MODELS = 32 /* few: what a step does not come to is asked for again */, STEP_MS = 10 };
 
 struct doctor_models {
     doctor_models_fn *done;

@@ -32,7 +32,7 @@ struct scale_model {
     struct scale_moving stall; /* share of their time that they wait */
     struct scale_moving made[SCALE_PLACES];               /* batches a second of a busy worker */
     struct scale_operator operators[CHAIN_OPERATORS_MAX]; /* in the order in which they run */
-    /* Where the next counters go on from: */
+    /* State that the next counters go on from: */
     struct scale_counters last;
     bool has_last;
     double batches; /* made since the newest counters */

@@ -161,19 +161,14 @@ void storage_batch_touch(struct batch *batch, struct stored_file *file)
 }
 
 /* A million rows need 70 MB: pages move to where there is room, nothing is copied or wiped. */
-static void *grow_pages(void *at, size_t had, size_t bytes)
+static void *grow_rows(const struct batch *batch, void *at, size_t rows, size_t size)
 {
-    void *grown =
-        at == NULL ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-                   : mremap(at, had, bytes, MREMAP_MAYMOVE);
+    void *grown = at == NULL ? mmap(NULL, rows * size, PROT_READ | PROT_WRITE,
+                                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                             : mremap(at, batch->row_capacity * size, rows * size, MREMAP_MAYMOVE);
 
     weir_require(grown != MAP_FAILED); /* out of memory */
     return grown;
-}
-
-static void *grow_rows(const struct batch *batch, void *at, size_t rows, size_t size)
-{
-    return grow_pages(at, batch->row_capacity * size, rows * size);
 }
 
 /* Pages that nothing is written to cost nothing. */

@@ -390,11 +390,13 @@ static enum weir_status walk_folder(struct preview *preview, struct weir_error *
         status = storage_listing_next(listing, &listed, err);
         if (status != WEIR_OK || listed.kind == LISTED_NOTHING || listed.kind == LISTED_END)
             continue;
-        preview->is_whole = preview->is_whole && !has_enough(preview);
-        if (!has_enough(preview))
+        if (has_enough(preview))
+            preview->is_whole = false;
+        else
             read_file(preview, &listed);
-        preview->all += share_of(preview, &listed);
-        is_known = is_known && (share_of(preview, &listed) > 0 || listed.stat.st_size == 0);
+        uint64_t share = share_of(preview, &listed);
+        preview->all += share;
+        is_known = is_known && (share > 0 || listed.stat.st_size == 0);
         counted++;
     }
     preview->is_whole = preview->is_whole && listed.kind == LISTED_END;
