@@ -78,19 +78,23 @@ static enum weir_status load(void *owner, struct weir_db *db, struct weir_error 
                                  &loading->entry, &loading->record, err);
 }
 
-/* Of those of this host, which are not bounded, none. */
 static size_t places_of(const struct dispatcher_asking *asking)
 {
-    bool is_elsewhere = weir_rpc_quota_key(&asking->request) != 0;
-    return is_elsewhere ? 1 + asking->bytes / DISPATCHER_LOAD_BYTES : 0;
+    return 1 + asking->bytes / DISPATCHER_LOAD_BYTES;
+}
+
+static struct weir_quota *quota_of(const struct dispatcher_asking *asking)
+{
+    return weir_rpc_quota_key(&asking->request) == 0 ? &asking->dispatcher->loads_here
+                                                     : &asking->dispatcher->loads_quota;
 }
 
 static void drop_loading(void *owner)
 {
     struct loading *loading = owner;
-    if (loading->asking != NULL && places_of(loading->asking) > 0)
-        weir_quota_give(&loading->asking->dispatcher->loads_quota,
-                        weir_rpc_quota_key(&loading->asking->request), places_of(loading->asking));
+    if (loading->asking != NULL)
+        weir_quota_give(quota_of(loading->asking), weir_rpc_quota_key(&loading->asking->request),
+                        places_of(loading->asking));
     preprocess_asking_free(loading->asking);
     preprocess_entry_free(loading->entry);
     preprocess_record_fini(&loading->record);
@@ -169,21 +173,20 @@ static void on_loaded(void *owner, const struct weir_error *err)
 }
 
 /* False: whoever asks has as many looked for as it may, and is refused. */
-static bool take_places(struct dispatcher *dispatcher, const struct dispatcher_asking *asking)
+static bool take_places(const struct dispatcher_asking *asking)
 {
     uint64_t key = weir_rpc_quota_key(&asking->request);
     size_t places = places_of(asking);
+    int whole = key == 0 ? DISPATCHER_LOADS_HERE_MAX : DISPATCHER_LOADS_MAX;
     struct weir_error err;
-    if (places == 0)
-        return true;
-    if (weir_quota_allows(&dispatcher->loads_quota, key, places, DISPATCHER_LOADS_MAX)) {
-        weir_quota_take(&dispatcher->loads_quota, key, places);
+    if (weir_quota_allows(quota_of(asking), key, places, (size_t)whole)) {
+        weir_quota_take(quota_of(asking), key, places);
         return true;
     }
     weir_ignore(weir_fail(&err, WEIR_UNAVAILABLE,
                           "as many jobs are looked for as can be, of %d, beside what one key "
                           "leaves to others",
-                          DISPATCHER_LOADS_MAX));
+                          whole));
     preprocess_asking_refuse(asking, &err);
     return false;
 }
@@ -200,7 +203,7 @@ void preprocess_dispatcher_when_found(struct dispatcher *dispatcher, struct weir
         return;
     }
     struct dispatcher_asking *asking = preprocess_asking_keep(dispatcher, request, again);
-    if (!take_places(dispatcher, asking)) {
+    if (!take_places(asking)) {
         preprocess_asking_free(asking);
         return;
     }

@@ -275,6 +275,7 @@ void preprocess_dispatcher_close(void *state)
     preprocess_replies_fini(&dispatcher->saved);
     weir_quota_fini(&dispatcher->replies_quota);
     weir_quota_fini(&dispatcher->loads_quota);
+    weir_quota_fini(&dispatcher->loads_here);
     for (size_t i = 0; i < dispatcher->entry_count; i++)
         preprocess_entry_free(dispatcher->entries[i]);
     free(dispatcher->entries);

@@ -18,7 +18,10 @@ enum {
     DISPATCHER_ABANDONED_MS = 7 * 24 * 60 * 60 * 1000, /* without a request: the job is closed */
     DISPATCHER_ORDERS_MAX = 1024,                      /* leases of one worker, over all jobs */
     DISPATCHER_REPLIES_MAX = 16384, /* answers that wait for what is being stored */
-    DISPATCHER_LOADS_MAX = 256, /* jobs that are read, one after the other, before what is stored */
+    /* Jobs that are read, one after the other, before what is stored: for keys, and for programs of this host. The
+     * thread that reads them keeps room for what is stored. */
+    DISPATCHER_LOADS_MAX = 256,
+    DISPATCHER_LOADS_HERE_MAX = WEIR_DB_JOBS_MAX / 2,
     DISPATCHER_LOAD_BYTES = 64 << 10, /* of a request for one: longer ones take several places */
 };
 
@@ -50,6 +53,7 @@ struct dispatcher_pending_reply {
 struct dispatcher_replies {
     struct dispatcher_pending_reply *at;
     size_t count, capacity;
+    struct weir_index requests; /* of at[] */
 };
 
 /* A job as Postgres has it, for a request that is handled again. */
@@ -105,7 +109,7 @@ struct dispatcher {
     struct dispatcher_replies pending; /* until what is stored next is … */
     struct dispatcher_replies saved;   /* … and until what is being stored is */
     /* Of both, and of requests from elsewhere whose jobs are being read: one key leaves as many to others as it has. */
-    struct weir_quota replies_quota, loads_quota;
+    struct weir_quota replies_quota, loads_quota, loads_here;
     struct dispatcher_found found;
     struct dispatcher_orders orders;
     uint64_t wipe;             /* newest `wipe` that was asked for */

@@ -3,7 +3,9 @@
 #include "preprocess/dispatcher/dispatcher.h"
 
 #include "core/base/fault.h"
+#include "core/base/hash.h"
 #include "core/base/memory.h"
+#include "core/base/rng.h"
 
 #include <stdlib.h>
 
@@ -26,13 +28,30 @@ static bool is_same(const struct weir_route *a, const struct weir_route *b)
     return a->request != 0 && a->cookie == b->cookie && weir_route_is_of_request(a, b);
 }
 
+static uint64_t hash_of(const struct dispatcher_replies *replies, const struct weir_route *route)
+{
+    return weir_hash64(weir_bytes(route->identity, route->identity_size),
+                       replies->requests.seed ^ weir_mix64(route->request));
+}
+
 /* True for a copy of a request whose answer waits already. */
 static bool waits(const struct dispatcher_replies *replies, const struct weir_route *route)
 {
-    size_t i = 0;
-    while (i < replies->count && !is_same(&replies->at[i].route, route))
-        i++;
-    return i < replies->count;
+    struct weir_index_search search =
+        weir_index_search(&replies->requests, hash_of(replies, route));
+    uint32_t at;
+    while (weir_index_next(&search, &at))
+        if (is_same(&replies->at[at].route, route))
+            return true;
+    return false;
+}
+
+static void add(struct dispatcher_replies *replies, const struct dispatcher_pending_reply *reply)
+{
+    weir_index_draw_seed(&replies->requests);
+    weir_index_add(&replies->requests, hash_of(replies, &reply->route), (uint32_t)replies->count);
+    replies->at = weir_grow(replies->at, replies->count, &replies->capacity, sizeof(*replies->at));
+    replies->at[replies->count++] = *reply;
 }
 
 static void flush_soon(void *owner)
@@ -74,8 +93,7 @@ static void wait_for(struct dispatcher *dispatcher, struct dispatcher_replies *r
         return;
     }
     weir_quota_take(&dispatcher->replies_quota, reply->key, 1);
-    replies->at = weir_grow(replies->at, replies->count, &replies->capacity, sizeof(*replies->at));
-    replies->at[replies->count++] = *reply;
+    add(replies, reply);
 }
 
 /* Has it wait for the transaction that stores the newest of `what`. */
@@ -122,6 +140,7 @@ void preprocess_replies_fini(struct dispatcher_replies *replies)
     for (size_t i = 0; i < replies->count; i++)
         preprocess_asking_free(replies->at[i].asking);
     free(replies->at);
+    weir_index_fini(&replies->requests);
     *replies = (struct dispatcher_replies){.at = NULL};
 }
 

@@ -230,8 +230,8 @@ static void one_key_has_no_more_jobs_looked_for_than_it_leaves_to_others(void **
     assert_int_equal(weir_quota_has(&dispatcher->loads_quota, key), 0); /* they were first */
 }
 
-/* Memory for each is bounded by its length, and what comes from this host takes no place. */
-static void long_requests_take_the_places_of_many_and_those_of_the_host_none(void **state)
+/* Memory for each is bounded by its length, and neither takes the other's places. */
+static void long_requests_take_the_places_of_many_and_the_host_has_its_own(void **state)
 {
     static const struct weir_sender BLUE_ONE = {WEIR_ROLE_TRAINER, "blue-trainer", "blue"},
                                     HOST = {WEIR_ROLE_PLATFORM, "", ""};
@@ -241,13 +241,15 @@ static void long_requests_take_the_places_of_many_and_those_of_the_host_none(voi
     const struct msg_job_describe none = {.job = JOB + 1};
     struct lab *lab = *state;
     struct dispatcher *dispatcher = lab->stage.dispatcher;
-    ask_much(lab, &HOST, MSG_job_describe, &none, DISPATCHER_LOADS_MAX);
+    ask_much(lab, &HOST, MSG_job_describe, &none, DISPATCHER_LOADS_HERE_MAX + 1);
+    assert_int_equal(dispatcher->loads_here.keys.size, DISPATCHER_LOADS_HERE_MAX);
     assert_int_equal(dispatcher->loads_quota.keys.size, 0);
     ask_much(lab, &BLUE_ONE, MSG_client_beat, &beat, DISPATCHER_LOADS_MAX);
     assert_int_equal(weir_quota_has(&dispatcher->loads_quota, weir_quota_key(BLUE_ONE.name)),
                      DISPATCHER_LOADS_MAX / 2 / 17 * 17);
     assert_int_equal(keyed_ask(&lab->keyed, RED, MSG_job_describe, &none), WEIR_NOT_FOUND);
     assert_int_equal(dispatcher->loads_quota.keys.size, 0);
+    assert_int_equal(dispatcher->loads_here.keys.size, 0); /* they were first */
 }
 
 static void one_key_has_no_more_answers_wait_than_it_leaves_to_others(void **state)
@@ -260,6 +262,10 @@ static void one_key_has_no_more_answers_wait_than_it_leaves_to_others(void **sta
     stage_await_stored(&lab->stage);
     ask_much(lab, &SENDER, MSG_client_open, &OPENS, 1);
     assert_int_equal(weir_quota_has(&dispatcher->replies_quota, key), 1);
+    ask_much(lab, &SENDER, MSG_client_beat, &BEATS, DISPATCHER_REPLIES_MAX / 4);
+    size_t has = weir_quota_has(&dispatcher->replies_quota, key);
+    ask_much(lab, &SENDER, MSG_client_beat, &BEATS, DISPATCHER_REPLIES_MAX / 4); /* copies */
+    assert_int_equal(weir_quota_has(&dispatcher->replies_quota, key), has);
     ask_much(lab, &SENDER, MSG_client_beat, &BEATS, DISPATCHER_REPLIES_MAX);
     assert_int_equal(weir_quota_has(&dispatcher->replies_quota, key), DISPATCHER_REPLIES_MAX / 2);
     assert_int_equal(keyed_ask(&lab->keyed, RED_TRAINER, MSG_client_beat, &BEATS), WEIR_OK);
@@ -285,7 +291,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             one_key_has_no_more_jobs_looked_for_than_it_leaves_to_others, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
-            long_requests_take_the_places_of_many_and_those_of_the_host_none, set_up, tear_down),
+            long_requests_take_the_places_of_many_and_the_host_has_its_own, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_key_has_no_more_answers_wait_than_it_leaves_to_others,
                                         set_up, tear_down),
     };
