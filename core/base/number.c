@@ -3,6 +3,19 @@
 
 #include <stdint.h>
 
+int64_t weir_plus(int64_t a, int64_t b)
+{
+    int64_t sum;
+    if (!__builtin_add_overflow(a, b, &sum))
+        return sum;
+    return b > 0 ? INT64_MAX : INT64_MIN;
+}
+
+bool weir_can_be_spent(int64_t ns)
+{
+    return ns >= 0 && ns <= INT64_C(1) << 60;
+}
+
 int64_t weir_divide_down(int64_t value, int64_t by)
 {
     return value / by - (value % by < 0);

@@ -2,6 +2,8 @@
  * in job.h. */
 #include "preprocess/dispatcher/job.h"
 
+#include "core/base/number.h"
+
 static uint32_t ranks_of(const struct dispatcher_job *job)
 {
     return job->about.geometry.ranks;
@@ -245,12 +247,14 @@ static enum weir_status check_beat(const struct dispatcher_job *job,
     bool is_consistent = beat->oldest <= batches && are_below(beat->received, end) &&
                          are_below(beat->consumed, end) && are_below(beat->handed, end) &&
                          beat->again_groups.count == beat->again_fences.count &&
-                         preprocess_slices_are_sensible(beat, batches);
+                         preprocess_slices_are_sensible(beat, batches) &&
+                         weir_can_be_spent(beat->wait_ns) && weir_can_be_spent(beat->steps_ns);
     if (is_consistent)
         return WEIR_OK;
     return weir_fail(
         err, WEIR_INVALID,
-        "job %lu: beat %lu speaks of batch %lu, expected at most %lu and lists that match",
+        "job %lu: beat %lu speaks of batch %lu, expected at most %lu, lists that match and times that "
+        "can have passed",
         job->about.job, beat->number, beat->oldest, batches);
 }
 

@@ -2,12 +2,30 @@
 #include "preprocess/dispatcher/dispatcher.h"
 
 #include "core/base/memory.h"
+#include "core/base/number.h"
 #include "core/base/utf8.h"
 #include "preprocess/dispatcher/keys.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* All are cumulative: nobody has spent less than nothing, or more than sums hold. */
+static bool can_be_spent(const struct msg_worker_beat *beat)
+{
+    const struct weir_i64s columns[] = {beat->stat_cpu_ns,
+                                        beat->stat_operator_ns,
+                                        beat->stat_read_ns,
+                                        beat->stat_queued_ns,
+                                        beat->stat_kept_ns,
+                                        beat->stat_busy_ns,
+                                        (struct weir_i64s){&beat->socket_ns, 1}};
+    for (size_t i = 0; i < WEIR_COUNT(columns); i++)
+        for (size_t k = 0; k < columns[i].count; k++)
+            if (!weir_can_be_spent(columns[i].at[k]))
+                return false;
+    return true;
+}
 
 static enum weir_status check(const struct msg_worker_beat *beat, struct weir_error *err)
 {
@@ -27,10 +45,11 @@ static enum weir_status check(const struct msg_worker_beat *beat, struct weir_er
                          beat->failed_ids.count == beat->failed_reasons.count &&
                          beat->stat_operators.count == stats &&
                          beat->stat_operator_ns.count == beat->stat_operator_bytes.count;
-    if (is_consistent)
+    if (is_consistent && can_be_spent(beat))
         return WEIR_OK;
     return weir_fail(err, WEIR_INVALID,
-                     "worker_beat of '%s': expected a name, a session and columns of equal length",
+                     "worker_beat of '%s': expected a name, a session, columns of equal length and "
+                     "times that can have been spent",
                      beat->worker);
 }
 
@@ -80,7 +99,7 @@ static void note_kept(struct dispatcher_entry *entry, const struct msg_worker_be
     kept->damaged = beat->stat_kept_damaged.at[row];
     kept->read_ns = beat->stat_kept_ns.at[row];
     for (size_t i = 0; i < preprocess_entry_cut(entry); i++)
-        kept->made_ns += cost->of[i].ns - before->of[i].ns;
+        kept->made_ns = weir_plus(kept->made_ns, cost->of[i].ns - before->of[i].ns);
 }
 
 static void note_operator(const struct msg_worker_beat *beat, size_t row,
@@ -107,7 +126,8 @@ static void note_cost(struct dispatcher *dispatcher, struct dispatcher_entry *en
         operators = beat->stat_operators.at[row];
     cost.unsaved |= cost.cpu_ns != beat->stat_cpu_ns.at[row] ||
                     cost.bytes_sent != beat->stat_bytes_sent.at[row];
-    preprocess_shares_spend(entry->account, beat->stat_cpu_ns.at[row] - cost.cpu_ns);
+    preprocess_shares_spend(&dispatcher->shares, entry->account,
+                            beat->stat_cpu_ns.at[row] - cost.cpu_ns);
     cost.cpu_ns = beat->stat_cpu_ns.at[row];
     cost.bytes_read = beat->stat_bytes_read.at[row];
     cost.bytes_sent = beat->stat_bytes_sent.at[row];
@@ -168,7 +188,7 @@ static void note_costs(struct dispatcher *dispatcher, const struct weir_request 
                 preprocess_failures_note(&entry->failures, beat->failed_ids.at[k],
                                          beat->failed_reasons.at[k]);
         }
-        worker->cpu_ns += beat->stat_cpu_ns.at[i];
+        worker->cpu_ns = weir_plus(worker->cpu_ns, beat->stat_cpu_ns.at[i]);
         worker->bytes_sent += beat->stat_bytes_sent.at[i];
         worker->bytes_read += beat->stat_bytes_read.at[i];
         first_operator += operators;

@@ -2,6 +2,7 @@
 #include "preprocess/dispatcher/costs.h"
 
 #include "core/base/memory.h"
+#include "core/base/number.h"
 #include "core/base/rng.h"
 
 #include <stddef.h>
@@ -19,8 +20,8 @@ static void add_kept(struct dispatcher_kept *total, const struct dispatcher_kept
     total->hits += now->hits - before->hits;
     total->misses += now->misses - before->misses;
     total->damaged += now->damaged - before->damaged;
-    total->made_ns += now->made_ns - before->made_ns;
-    total->read_ns += now->read_ns - before->read_ns;
+    total->made_ns = weir_plus(total->made_ns, now->made_ns - before->made_ns);
+    total->read_ns = weir_plus(total->read_ns, now->read_ns - before->read_ns);
 }
 
 /* Adds what was spent between the two. */
@@ -28,15 +29,15 @@ static void add(struct dispatcher_cost *total, const struct dispatcher_cost *bef
                 const struct dispatcher_cost *now)
 {
     add_kept(&total->kept, &before->kept, &now->kept);
-    total->cpu_ns += now->cpu_ns - before->cpu_ns;
+    total->cpu_ns = weir_plus(total->cpu_ns, now->cpu_ns - before->cpu_ns);
     total->bytes_read += now->bytes_read - before->bytes_read;
     total->bytes_sent += now->bytes_sent - before->bytes_sent;
-    total->read_ns += now->read_ns - before->read_ns;
-    total->queued_ns += now->queued_ns - before->queued_ns;
+    total->read_ns = weir_plus(total->read_ns, now->read_ns - before->read_ns);
+    total->queued_ns = weir_plus(total->queued_ns, now->queued_ns - before->queued_ns);
     total->shared += now->shared - before->shared;
     for (size_t i = 0; i < CHAIN_OPERATORS_MAX; i++) {
         struct dispatcher_operator_cost *sum = &total->of[i];
-        sum->ns += now->of[i].ns - before->of[i].ns;
+        sum->ns = weir_plus(sum->ns, now->of[i].ns - before->of[i].ns);
         sum->bytes += now->of[i].bytes - before->of[i].bytes;
         sum->taken += now->of[i].taken - before->of[i].taken;
         sum->rows += now->of[i].rows - before->of[i].rows;

@@ -3,6 +3,7 @@
 
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "core/base/number.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -420,8 +421,9 @@ void preprocess_entry_look(struct dispatcher_entry *entry, int64_t now_ms)
     const struct dispatcher_cost *total = &entry->costs.total;
     struct stages_spent spent = {.read_ns = total->read_ns, .queued_ns = total->queued_ns};
     for (size_t i = 0; i < preprocess_chain_operators(entry->plan.chain); i++)
-        spent.operator_ns += total->of[i].ns;
+        spent.operator_ns = weir_plus(spent.operator_ns, total->of[i].ns);
     for (uint32_t rank = 0; rank < entry->ranks; rank++)
-        spent.wait_ns += entry->job.ranks[rank].wait_ns / (int64_t)entry->ranks;
+        spent.wait_ns =
+            weir_plus(spent.wait_ns, entry->job.ranks[rank].wait_ns / (int64_t)entry->ranks);
     preprocess_stages_look(&entry->stages, &spent, now_ms);
 }

@@ -2,6 +2,7 @@
 #include "preprocess/dispatcher/shares.h"
 
 #include "core/base/memory.h"
+#include "core/base/number.h"
 
 #include <stdlib.h>
 
@@ -64,19 +65,35 @@ void preprocess_shares_leave(struct shares *shares, struct shares_account *accou
 
 /* ---- what they have ---- */
 
-void preprocess_shares_spend(struct shares_account *account, int64_t cpu_ns)
+/* Rule 3. */
+static void charge(const struct shares *shares, struct shares_account *account, int64_t cpu_ns)
+{
+    double latest = shares->now + (double)SHARES_AHEAD_NS / account->quota.share;
+    double had = account->had + (double)cpu_ns / account->quota.share;
+    if (account->had < latest)
+        account->had = had < latest ? had : latest;
+}
+
+static void take_mean(struct shares_account *account)
+{
+    double newest_ns = (double)account->reported_ns / (double)account->ended;
+    if (newest_ns > (double)SHARES_AHEAD_NS)
+        newest_ns = (double)SHARES_AHEAD_NS;
+    account->mean_ns = (account->mean_ns + newest_ns) / 2;
+    account->reported_ns = 0;
+    account->ended = 0;
+}
+
+void preprocess_shares_spend(const struct shares *shares, struct shares_account *account,
+                             int64_t cpu_ns)
 {
     if (cpu_ns <= 0)
         return;
-    account->cpu_ns += cpu_ns;
-    account->reported_ns += cpu_ns;
-    account->had += (double)cpu_ns / account->quota.share;
-    if (account->ended < MEAN_LEASES)
-        return;
-    account->mean_ns =
-        (account->mean_ns + (double)account->reported_ns / (double)account->ended) / 2;
-    account->reported_ns = 0;
-    account->ended = 0;
+    account->cpu_ns = weir_plus(account->cpu_ns, cpu_ns);
+    account->reported_ns = weir_plus(account->reported_ns, cpu_ns);
+    charge(shares, account, cpu_ns);
+    if (account->ended >= MEAN_LEASES)
+        take_mean(account);
 }
 
 static size_t holder_at(const struct shares_account *account, uint32_t worker)

@@ -7,6 +7,7 @@
  *   2  The cost of a lease is known when workers have reported it. Until then it counts as the average
  *      of its pipeline's leases.
  *   3  A pipeline that wanted nothing for a while makes up for SHARES_LATE_NS of a worker at most.
+ *      And one is ahead of the newest lease by SHARES_AHEAD_NS at most, whatever its workers say.
  *   4  A pipeline with a bound has leases at no more than so many workers at once. A lease that
  *      is not renewed counts until its time is over.
  *
@@ -20,6 +21,7 @@
 #include <stdint.h>
 
 enum { SHARES_LATE_NS = 1000000000 };
+#define SHARES_AHEAD_NS INT64_C(100000000000)
 
 struct shares_quota {
     uint64_t pipeline;
@@ -65,7 +67,8 @@ struct shares_account *preprocess_shares_join(struct shares *shares,
 void preprocess_shares_leave(struct shares *shares, struct shares_account *account);
 
 /* Adds time that workers have reported. */
-void preprocess_shares_spend(struct shares_account *account, int64_t cpu_ns);
+void preprocess_shares_spend(const struct shares *shares, struct shares_account *account,
+                             int64_t cpu_ns);
 /* Notes the leases of the pipeline at a worker, which count until `until_ms` unless it is seen again. */
 void preprocess_shares_see(struct shares_account *account, const struct shares_holder *seen);
 /* The worker has ended: it has nothing. */

@@ -1,6 +1,8 @@
 /* The stage that a trainer waits for. */
 #include "preprocess/dispatcher/stages.h"
 
+#include "core/base/number.h"
+
 #include <stddef.h>
 
 enum { IDLE = 10 /* times as long as workers are busy, all together */ };
@@ -19,8 +21,8 @@ static struct stages_spent since(const struct stages *stages, const struct stage
  * storage to tell them where samples are; else for whoever spends most. */
 static const char *longest(const struct stages_spent *spent)
 {
-    int64_t making_ns = spent->read_ns + spent->operator_ns;
-    if (spent->wait_ns / IDLE > making_ns + spent->queued_ns)
+    int64_t making_ns = weir_plus(spent->read_ns, spent->operator_ns);
+    if (spent->wait_ns / IDLE > weir_plus(making_ns, spent->queued_ns))
         return "locate";
     if (spent->queued_ns > making_ns)
         return "transfer";

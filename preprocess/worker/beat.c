@@ -265,7 +265,8 @@ static void add_transport(const struct worker *worker, struct msg_worker_beat *b
 {
     if (!preprocess_worker_uses_sockets(worker))
         return;
-    beat->socket_ns = weir_cpu_ns() - weir_cpu_thread_ns() + worker->compress_ns;
+    int64_t own_ns = weir_cpu_thread_ns(); /* first: it is no more than what all have spent then */
+    beat->socket_ns = weir_cpu_ns() - own_ns + worker->compress_ns;
     beat->socket_bytes = worker->socket_bytes;
     beat->lent_bytes = worker->lent_bytes;
 }

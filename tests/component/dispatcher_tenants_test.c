@@ -44,11 +44,11 @@ static int tear_down(void **state)
 static const char NO_NUMBER[] = "sample 1: no number";
 
 /* Says that a sample of the job has failed, and what the job has cost. */
-static void report(struct lab *lab, size_t who, const char *reason)
+static enum weir_status tell(struct lab *lab, size_t who, const char *reason, int64_t cost_ns)
 {
     const char *const REASONS[] = {reason};
     const uint64_t jobs[] = {JOB}, ids[] = {STAGE_FIRST_ID}, one[] = {1}, zero[] = {0};
-    const int64_t cpu_ns[] = {1000};
+    const int64_t cpu_ns[] = {cost_ns};
     const struct msg_worker_beat beat = {.worker = WHO[who].name,
                                          .session = 7,
                                          .endpoint = "tcp://10.0.0.1:1#k",
@@ -61,7 +61,12 @@ static void report(struct lab *lab, size_t who, const char *reason)
                                          .stat_failures = {one, 1},
                                          .failed_ids = {ids, 1},
                                          .failed_reasons = {REASONS, 1}};
-    assert_int_equal(keyed_ask(&lab->keyed, who, MSG_worker_beat, &beat), WEIR_OK);
+    return keyed_ask(&lab->keyed, who, MSG_worker_beat, &beat);
+}
+
+static void report(struct lab *lab, size_t who, const char *reason)
+{
+    assert_int_equal(tell(lab, who, reason, 1000), WEIR_OK);
 }
 
 static struct dispatcher_entry *open_job(struct lab *lab)
@@ -82,6 +87,20 @@ static void a_worker_reports_of_no_job_of_another_tenant(void **state)
     report(lab, RED, NO_NUMBER);
     assert_string_equal(preprocess_entry_reason(entry), "sample 1: no number");
     assert_int_equal(entry->costs.total.cpu_ns, 1000);
+}
+
+static void time_that_nobody_can_have_spent_is_refused_in_words(void **state)
+{
+    static const int64_t NS[] = {-1, INT64_MIN, INT64_MAX};
+    struct lab *lab = *state;
+    const struct dispatcher_entry *entry = open_job(lab);
+    for (size_t i = 0; i < WEIR_COUNT(NS); i++) {
+        assert_int_equal(tell(lab, RED, "", NS[i]), WEIR_INVALID);
+        assert_string_equal(lab->keyed.words,
+                            "worker_beat of 'red': expected a name, a session, columns of equal "
+                            "length and times that can have been spent");
+    }
+    assert_int_equal(entry->costs.total.cpu_ns, 0);
 }
 
 /* Of a worker that sends more than those of Weir do; a piece of a character cannot be stored. */
@@ -277,6 +296,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_worker_reports_of_no_job_of_another_tenant, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(time_that_nobody_can_have_spent_is_refused_in_words, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(
             a_long_reason_is_kept_as_far_as_there_is_room_for_characters, set_up, tear_down),

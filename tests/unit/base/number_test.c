@@ -1,4 +1,4 @@
-/* The order of numbers. */
+/* Integers and the order of numbers. */
 #include "core/base/bytes.h"
 #include "core/base/number.h"
 
@@ -22,9 +22,19 @@ static void numbers_sort_in_ascending_order(void **state)
     assert_true(values[0] < values[1] && values[1] < values[2] && values[2] < values[3]);
 }
 
+static void a_sum_ends_where_64_bits_do(void **state)
+{
+    (void)state;
+    assert_int_equal(weir_plus(3, -5), -2);
+    assert_int_equal(weir_plus(INT64_MAX, 1), INT64_MAX);
+    assert_int_equal(weir_plus(-1, INT64_MIN), INT64_MIN);
+    assert_int_equal(weir_plus(INT64_MIN, INT64_MAX), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sum_ends_where_64_bits_do),
         cmocka_unit_test(numbers_sort_in_ascending_order),
     };
     return cmocka_run_group_tests_name("base/number", tests, NULL, NULL);

@@ -144,7 +144,7 @@ static void work(struct world *world, struct worker *worker, int64_t ns)
         lease->left_ns -= part;
         pipeline->worked_ns += part;
         worker->worked_ns += part;
-        preprocess_shares_spend(pipeline->account, part);
+        preprocess_shares_spend(&world->shares, pipeline->account, part);
         ns -= part;
         if (lease->left_ns == 0)
             receive(pipeline, lease->group);
@@ -364,6 +364,26 @@ static void consumers_that_take_nothing_keep_nobody_from_working(void **unused)
     end(&world);
 }
 
+static void time_that_nobody_can_have_spent_costs_a_pipeline_its_turns_for_a_while(void **unused)
+{
+    (void)unused;
+    static struct world world;
+    const double ahead_s = (double)SHARES_AHEAD_NS / 1e9;
+    begin(&world, 1);
+    for (size_t p = 0; p < 2; p++)
+        begin_job(&world, p, (struct shares_quota){p + 1, 1, 0}, some_lease(&world));
+    run(&world, SECONDS * 1000);
+    double before_s = worked_s(&world.pipelines[0]);
+    for (size_t i = 0; i < 1000; i++)
+        preprocess_shares_spend(&world.shares, world.pipelines[0].account, INT64_MAX);
+    assert_int_equal(world.pipelines[0].account->cpu_ns, INT64_MAX);
+    run(&world, 3 * SECONDS * 1000);
+    double due = (3.0 * SECONDS * WORKERS - ahead_s) / 2;
+    assert_true(worked_s(&world.pipelines[0]) - before_s > 0.8 * due);
+    assert_true(worked_s(&world.pipelines[0]) - before_s < 1.05 * due + 1.5);
+    end(&world);
+}
+
 static void a_worker_that_dies_frees_the_place_it_held(void **unused)
 {
     (void)unused;
@@ -433,6 +453,7 @@ int main(void)
         cmocka_unit_test(a_bound_holds_though_workers_idle),
         cmocka_unit_test(a_newcomer_has_its_share_from_the_first_second),
         cmocka_unit_test(consumers_that_take_nothing_keep_nobody_from_working),
+        cmocka_unit_test(time_that_nobody_can_have_spent_costs_a_pipeline_its_turns_for_a_while),
         cmocka_unit_test(a_worker_that_dies_frees_the_place_it_held),
         cmocka_unit_test(a_worker_that_is_barred_from_a_job_is_leased_nothing_of_it),
     };
