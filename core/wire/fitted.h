@@ -8,7 +8,11 @@
 
 #include "core/base/bytes.h"
 
-enum { WEIR_FITTED_NAME_BYTES = 32, WEIR_FITTED_MAGIC_BYTES = 8 };
+enum {
+    WEIR_FITTED_NAME_BYTES = 32,
+    WEIR_FITTED_MAGIC_BYTES = 8,
+    WEIR_FITTED_MAX = 15 << 20, /* bytes of it all: it travels in headers of messages */
+};
 #define WEIR_FITTED_MAGIC "WEIRFIT2"
 #define WEIR_FITTED_LABEL "scale_label"
 

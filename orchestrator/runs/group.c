@@ -1,6 +1,7 @@
 /* Members and the cause of their end: see group.h. */
 #include "orchestrator/runs/group.h"
 
+#include "core/base/number.h"
 #include "core/service/service.h"
 
 #include <stdio.h>
@@ -123,9 +124,9 @@ struct group_member orchestrator_group_sum(const struct run_group *group)
     for (uint32_t i = 0; i < group->ranks; i++) {
         const struct group_member *member = &group->members[i];
         sum.samples += member->samples;
-        sum.cpu_ns += member->cpu_ns;
-        sum.busy_ns += member->busy_ns / group->ranks;
-        sum.wait_ns += member->wait_ns / group->ranks;
+        sum.cpu_ns = weir_plus(sum.cpu_ns, member->cpu_ns);
+        sum.busy_ns = weir_plus(sum.busy_ns, member->busy_ns / group->ranks);
+        sum.wait_ns = weir_plus(sum.wait_ns, member->wait_ns / group->ranks);
     }
     return sum;
 }

@@ -4,11 +4,14 @@
 
 #include "core/base/clock.h"
 #include "core/base/memory.h"
+#include "core/base/number.h"
+#include "core/wire/fitted.h"
 #include "core/wire/outputs.h"
 #include "orchestrator/runs/run_watch.h"
 
 #include <inttypes.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -188,6 +191,18 @@ static void note_stage(struct run *run, const struct msg_run_beat *beat)
         (void)snprintf(run->progress.stage, sizeof(run->progress.stage), "%s", beat->stage);
 }
 
+static void take_beat(struct run *run, struct group_member *member, const struct msg_run_beat *beat)
+{
+    const struct runs *runs = run->runs;
+    run->is_unheard = false;
+    orchestrator_run_watch_hear(runs->watch, run->number, beat->rank);
+    note_stage(run, beat);
+    take_figures(run, member, beat->samples, &(struct run_times){beat->busy_ns, beat->wait_ns});
+    note_progress(run, beat);
+    if (runs->context->listener.progress != NULL)
+        runs->context->listener.progress(runs->context->listener.owner);
+}
+
 void orchestrator_run_beats(struct runs *runs, struct weir_request *request)
 {
     const struct msg_run_beat *beat = request->message;
@@ -196,15 +211,15 @@ void orchestrator_run_beats(struct runs *runs, struct weir_request *request)
         run == NULL ? NULL
                     : orchestrator_group_member(&run->group, beat->rank, beat->session,
                                                 weir_rpc_quota_key(request));
-    if (member != NULL) {
-        run->is_unheard = false;
-        orchestrator_run_watch_hear(runs->watch, run->number, beat->rank);
-        note_stage(run, beat);
-        take_figures(run, member, beat->samples, &(struct run_times){beat->busy_ns, beat->wait_ns});
-        note_progress(run, beat);
-        if (runs->context->listener.progress != NULL)
-            runs->context->listener.progress(runs->context->listener.owner);
+    struct weir_error err;
+    if (!weir_can_be_spent(beat->busy_ns) || !weir_can_be_spent(beat->wait_ns)) {
+        refuse(request,
+               weir_fail(&err, WEIR_INVALID, "run_beat: expected times that can have been spent"),
+               &err);
+        return;
     }
+    if (member != NULL)
+        take_beat(run, member, beat);
     struct msg_run_orders orders = {.stop = member == NULL};
     weir_rpc_reply(request->server, &request->route, MSG_run_orders, &orders, NULL);
 }
@@ -256,10 +271,26 @@ static enum weir_status check_file(const struct run *run, const char *name, stru
         name, run->directory);
 }
 
+/* All of it is kept, or summed up. */
+static enum weir_status check_bounds(const struct msg_run_done *done, struct weir_error *err)
+{
+    bool can_be = weir_can_be_spent(done->busy_ns) && weir_can_be_spent(done->wait_ns) &&
+                  weir_can_be_spent(done->cpu_ns) && weir_can_be_spent(done->since_first_ns);
+    if (can_be && strlen(done->model) <= NAME_MAX && strlen(done->outputs) <= NAME_MAX &&
+        done->fitted.size <= WEIR_FITTED_MAX)
+        return WEIR_OK;
+    return weir_fail(err, WEIR_INVALID,
+                     "run_done: expected times that can have been spent, names of files of at most "
+                     "%d bytes, and fitted state of at most %d",
+                     NAME_MAX, WEIR_FITTED_MAX);
+}
+
 static enum weir_status check_done(const struct run *run, const struct msg_run_done *done,
                                    struct weir_error *err)
 {
-    enum weir_status status = check_metrics(done->metrics, err);
+    enum weir_status status = check_bounds(done, err);
+    if (status == WEIR_OK)
+        status = check_metrics(done->metrics, err);
     if (status == WEIR_OK)
         status = check_file(run, done->model, err);
     return status == WEIR_OK ? check_file(run, done->outputs, err) : status;

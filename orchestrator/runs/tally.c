@@ -2,6 +2,7 @@
 #include "orchestrator/runs/tally.h"
 
 #include "core/base/memory.h"
+#include "core/base/number.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +87,7 @@ static int64_t grown(int64_t before, int64_t after)
 void orchestrator_tally_times(struct run_tally *tally, struct run_times before,
                               struct run_times after, enum run_stage stage)
 {
-    tally->busy_ns += grown(before.busy_ns, after.busy_ns);
-    tally->stalled_ns[stage] += grown(before.wait_ns, after.wait_ns);
+    int64_t *stalled_ns = &tally->stalled_ns[stage];
+    tally->busy_ns = weir_plus(tally->busy_ns, grown(before.busy_ns, after.busy_ns));
+    *stalled_ns = weir_plus(*stalled_ns, grown(before.wait_ns, after.wait_ns));
 }

@@ -13,8 +13,7 @@ enum {
     CHAIN_OPERATORS_MAX = 32,
     CHAIN_FITTED_MAX = 8,
     CHAIN_PIECE_BYTES = 64 << 10,
-    CHAIN_FIT_BYTES_MAX = 15 << 20,     /* of fitted state: it travels in headers of messages … */
-    CHAIN_PARTIAL_BYTES_MAX = 12 << 20, /* … as do partial fits, of all operators together */
+    CHAIN_PARTIAL_BYTES_MAX = 12 << 20, /* partial fits of all operators: as WEIR_FITTED_MAX */
 };
 
 struct chain;

@@ -159,14 +159,14 @@ enum weir_status preprocess_chain_fit_finish(struct chain *chain, struct weir_bu
         if (status != WEIR_OK)
             return status;
     }
-    if (fitted->size > CHAIN_FIT_BYTES_MAX)
-        return weir_fail(err, WEIR_LIMIT,
-                         "fitted state of %zu bytes, expected at most %d: have less fitted, or a "
-                         "smaller vocabulary",
-                         fitted->size, CHAIN_FIT_BYTES_MAX);
     struct weir_digest digest = weir_digest_of(weir_buf_view(fitted));
     weir_buf_append(fitted, digest.bytes, sizeof(digest.bytes));
-    return WEIR_OK;
+    if (fitted->size <= WEIR_FITTED_MAX)
+        return WEIR_OK;
+    return weir_fail(err, WEIR_LIMIT,
+                     "fitted state of %zu bytes, expected at most %d: have less fitted, or a "
+                     "smaller vocabulary",
+                     fitted->size, WEIR_FITTED_MAX);
 }
 
 /* ---- taking up ---- */

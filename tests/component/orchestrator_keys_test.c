@@ -5,11 +5,13 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/rpc/pass.h"
+#include "core/wire/fitted.h"
 #include "core/wire/sample.h"
 #include "orchestrator/keys/keys.h"
 #include "orchestrator/runs/run_state.h"
 #include "tests/support/keyed.h"
 
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -215,6 +217,38 @@ static void metrics_of_a_trainer_are_kept_if_they_are_short(void **state)
     stage_until_reported(stage, "\"trigger_fired\"", 2); /* it has gone on */
 }
 
+/* A trainer may be anybody's program, and what is taken from it is kept. */
+static void a_trainer_hands_over_no_more_than_there_are_bounds_for(void **state)
+{
+    struct stage *stage = *state;
+    const struct run *run = begin_run(stage);
+    WEIR_AUTO_FREE char *name = weir_calloc(NAME_MAX + 2, 1);
+    WEIR_AUTO_FREE uint8_t *fitted = weir_calloc(WEIR_FITTED_MAX + 1, 1);
+    const struct msg_run_done good = {.run = (uint64_t)run->number,
+                                      .session = run->group.members[0].session,
+                                      .model = "",
+                                      .outputs = "",
+                                      .metrics = ""};
+    struct msg_run_done bad[] = {good, good, good, good, good};
+    memset(name, 'm', NAME_MAX + 1);
+    bad[0].model = name;
+    bad[1].outputs = name;
+    bad[2].fitted = weir_bytes(fitted, WEIR_FITTED_MAX + 1);
+    bad[3].busy_ns = INT64_MIN;
+    bad[4].cpu_ns = INT64_MAX;
+    for (size_t i = 0; i < WEIR_COUNT(bad); i++) {
+        keyed.done = false;
+        weir_rpc_call(stage->trainers[0].peer, MSG_run_done, &bad[i], KEYED_MS, keyed_on_reply,
+                      &keyed);
+        test_loop_until(stage->loop, &keyed.done);
+        assert_int_equal(keyed.status, WEIR_INVALID);
+        assert_non_null(strstr(keyed.words, "names of files of at most 255 bytes"));
+    }
+    assert_false(run->group.members[0].is_done);
+    stage->fires_first = 0;
+    stage_until_reported(stage, "\"trigger_fired\"", 2); /* it has gone on */
+}
+
 /* Runs that are under way, over or not there are answered alike. */
 static void a_key_of_a_tenant_learns_nothing_of_runs_of_others(void **state)
 {
@@ -359,6 +393,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             whoever_knows_a_session_of_another_key_says_nothing_of_its_run, stage_setup, end_keyed),
         cmocka_unit_test_setup_teardown(metrics_of_a_trainer_are_kept_if_they_are_short,
+                                        stage_setup, stage_teardown),
+        cmocka_unit_test_setup_teardown(a_trainer_hands_over_no_more_than_there_are_bounds_for,
                                         stage_setup, stage_teardown),
         cmocka_unit_test_setup_teardown(a_key_of_a_tenant_learns_nothing_of_runs_of_others,
                                         stage_setup, end_keyed),
