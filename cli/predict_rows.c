@@ -49,7 +49,7 @@ struct predicting {
     struct weir_arena *texts;
     const uint64_t *records, *refused;
     const char *const *keys, *const *reasons;
-    size_t count, key_count, refused_count;
+    size_t count, key_count, refused_count, reason_count;
     size_t refused_printed;
 
     int64_t rows, without;
@@ -76,6 +76,7 @@ static void take_rows(struct predicting *all, const struct msg_rows_lent *lent)
     all->count = lent->records.count;
     all->key_count = lent->keys.count;
     all->refused_count = lent->refused.count;
+    all->reason_count = lent->reasons.count;
     all->records = copy(all, lent->records.at, lent->records.count * sizeof(*all->records));
     all->refused = copy(all, lent->refused.at, lent->refused.count * sizeof(*all->refused));
     all->keys = copy_texts(all, &lent->keys);
@@ -202,8 +203,9 @@ static void put_refused(struct predicting *all, uint64_t before)
         uint64_t record = all->refused[all->refused_printed];
         if (record >= before)
             return;
+        bool has_reason = all->refused_printed < all->reason_count;
         put_line(all, json_integer((json_int_t)place_of(all, record)), NULL,
-                 all->reasons[all->refused_printed]);
+                 has_reason ? all->reasons[all->refused_printed] : "malformed");
     }
 }
 

@@ -5,6 +5,7 @@
 #include "core/base/fault.h"
 #include "core/base/quota.h"
 #include "core/base/rng.h"
+#include "core/wire/guard.h"
 #include "core/wire/sample.h"
 #include "storage/catalog/table_columns.h"
 #include "storage/push/push_batch.h"
@@ -16,6 +17,7 @@
 #include <sys/queue.h>
 
 enum { CHECK_MS = 1000, LENT_BITS = WEIR_BLOCK_BITS + WEIR_ROW_BITS };
+#define NOT_TOLD SIZE_MAX /* length of a text that an answer does not have */
 
 struct loan {
     LIST_ENTRY(loan) link;
@@ -23,7 +25,9 @@ struct loan {
     uint64_t number, first;
     size_t charge;             /* of the quota */
     size_t copied;             /* bytes of `texts` */
-    bool has_more;             /* rows than can be lent */
+    size_t answer_bytes;       /* at most, of what is told of its rows … */
+    size_t answer_objects;     /* … and objects */
+    bool has_more;             /* rows than can be lent, or told of */
     struct weir_frames frames; /* with the bytes of the rows */
     struct weir_bytes *rows;
     uint64_t *records;
@@ -32,7 +36,7 @@ struct loan {
     bool has_keys;
     uint64_t *refused;
     const char **reasons;
-    size_t refused_count, refused_capacity;
+    size_t refused_count, reason_count, refused_capacity;
     struct weir_arena *texts;
     int64_t until_ms;
 };
@@ -124,10 +128,18 @@ struct reading {
     struct weir_bytes payload;
 };
 
-/* False: as many as can be are there already, and no memory is taken for more. */
-static bool has_room(struct loan *loan)
+/* False: as many as can be are there already, and no memory is taken for more. Else an answer will tell of one by its
+ * number and, unless it is NOT_TOLD, a text of this size. */
+static bool has_room(struct loan *loan, size_t text)
 {
-    loan->has_more |= loan->count + loan->refused_count >= LENT_ROWS_MAX;
+    enum { NUMBER = 9, TEXT_HEAD = 5, OTHERS = 64 }; /* in msgpack, at most */
+    bool has_text = text != NOT_TOLD;
+
+    loan->answer_objects += has_text ? 2 : 1;
+    loan->answer_bytes += NUMBER + (has_text ? TEXT_HEAD + text : 0);
+    loan->has_more |= loan->count + loan->refused_count >= LENT_ROWS_MAX ||
+                      loan->answer_bytes > LENT_ANSWER_BYTES ||
+                      loan->answer_objects > WEIR_GUARD_OBJECTS_MAX - OTHERS;
     return !loan->has_more;
 }
 
@@ -144,6 +156,16 @@ static const char *key_of(struct loan *loan, const struct format_value *key)
     default:
         return "";
     }
+}
+
+/* Returns the length that the key of a row has in an answer, at most. */
+static size_t told_of(const struct declaration *declaration, const struct format_value *key)
+{
+    enum { DIGITS = 20 };
+
+    if (declaration->fields.key.from == FORMAT_NOWHERE)
+        return NOT_TOLD;
+    return key->kind == FORMAT_TEXT ? key->text.size : DIGITS;
 }
 
 static void add_row(struct loan *loan, struct weir_bytes row, uint64_t record, const char *key)
@@ -179,7 +201,7 @@ static void on_sample(void *owner, const struct format_sample *sample)
     struct reading *reading = owner;
     struct weir_bytes row = weir_bytes(reading->payload.at + sample->offset, sample->length);
 
-    if (!has_room(reading->loan))
+    if (!has_room(reading->loan, told_of(reading->declaration, &sample->key)))
         return;
     add_row(reading->loan, reading->order.order != NULL ? arrange(reading, row) : row,
             sample->record, key_of(reading->loan, &sample->key));
@@ -188,8 +210,9 @@ static void on_sample(void *owner, const struct format_sample *sample)
 static void on_refuse(void *owner, const struct format_refusal *refusal)
 {
     struct loan *loan = ((const struct reading *)owner)->loan;
+    bool has_reason = loan->reason_count < LENT_REASONS_MAX;
 
-    if (!has_room(loan))
+    if (!has_room(loan, has_reason ? strlen(refusal->reason) : NOT_TOLD))
         return;
     if (loan->refused_count == loan->refused_capacity) {
         size_t capacity = loan->refused_capacity == 0 ? 64 : 2 * loan->refused_capacity;
@@ -198,12 +221,10 @@ static void on_refuse(void *owner, const struct format_refusal *refusal)
         loan->reasons = weir_realloc((void *)loan->reasons, capacity, sizeof(*loan->reasons));
         loan->refused_capacity = capacity;
     }
-    loan->refused[loan->refused_count] = refusal->record;
-    loan->reasons[loan->refused_count] =
-        loan->refused_count < LENT_REASONS_MAX
-            ? weir_arena_strndup(loan->texts, refusal->reason, strlen(refusal->reason))
-            : "malformed";
-    loan->refused_count++;
+    loan->refused[loan->refused_count++] = refusal->record;
+    if (has_reason)
+        loan->reasons[loan->reason_count++] =
+            weir_arena_strndup(loan->texts, refusal->reason, strlen(refusal->reason));
 }
 
 /* Hands the payload to the format. Rows may lack all but what operators read: a key is taken where it is there. */
@@ -267,10 +288,11 @@ static enum weir_status read_rows(struct loan *loan, const struct dataset *datas
     for (size_t i = 0; d->format->is_one_sample && i < loan->frames.count; i++)
         add_row(loan, weir_frames_at(&loan->frames, i), i, "");
     if (status == WEIR_OK && loan->has_more)
-        status = weir_fail(err, WEIR_LIMIT,
-                           "rows_lend: found more than %d rows in one loan: expected "
-                           "that they are lent in several",
-                           LENT_ROWS_MAX);
+        status =
+            weir_fail(err, WEIR_LIMIT,
+                      "rows_lend: found more than %d rows in one loan, or than one answer can tell "
+                      "of: expected that they are lent in several",
+                      LENT_ROWS_MAX);
     return status;
 }
 
@@ -356,7 +378,7 @@ static void tell(const struct loan *loan, struct msg_rows_lent *answer)
     answer->records = (struct weir_u64s){loan->records, loan->count};
     answer->keys = (struct weir_strs){loan->keys, loan->has_keys ? loan->count : 0};
     answer->refused = (struct weir_u64s){loan->refused, loan->refused_count};
-    answer->reasons = (struct weir_strs){loan->reasons, loan->refused_count};
+    answer->reasons = (struct weir_strs){loan->reasons, loan->reason_count};
 }
 
 enum weir_status storage_rows_lend(struct lent_rows *lent, struct weir_request *request,

@@ -9,12 +9,13 @@
 #include "storage/store/store.h"
 
 enum {
-    LENT_BYTES_MAX = 256 << 20,  /* of all loans; more are asked again later */
-    LENT_LOAN_BYTES = 256 << 10, /* counted for each loan beside its rows … */
-    LENT_ROW_BYTES = 32,         /* … and for each of these */
-    LENT_ROWS_MAX = 1 << 20,     /* of one loan, malformed ones among them */
-    LENT_REASONS_MAX = 100,      /* reported of one loan */
-    LENT_MS = 30000,             /* a loan that is not renewed */
+    LENT_BYTES_MAX = 256 << 20,   /* of all loans; more are asked again later */
+    LENT_LOAN_BYTES = 256 << 10,  /* counted for each loan beside its rows … */
+    LENT_ROW_BYTES = 32,          /* … and for each of these */
+    LENT_ROWS_MAX = 1 << 20,      /* of one loan, malformed ones among them */
+    LENT_REASONS_MAX = 100,       /* reported of one loan */
+    LENT_ANSWER_BYTES = 15 << 20, /* length of what tells of one, in a header */
+    LENT_MS = 30000,              /* a loan that is not renewed */
 };
 
 struct lent_rows;

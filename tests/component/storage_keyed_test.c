@@ -109,6 +109,11 @@ static const char LINES[] = "  - name: lines\n"
                             "    source: {path: %s, format: jsonl}\n"
                             "    time: {from: field, field: ts}\n";
 
+static const char KEYED_LINES[] = "  - name: lines\n"
+                                  "    source: {path: %s, format: jsonl}\n"
+                                  "    time: {from: field, field: ts}\n"
+                                  "    key: {field: key}\n";
+
 static const char ROW[] = "{\"ts\":1}\n";
 
 static uint64_t declare_a_row(struct fixture *fixture)
@@ -295,6 +300,34 @@ static void rows_beyond_those_that_can_be_lent_take_no_memory(void **state)
         assert_int_equal(lend_lines(fixture, EVE, i + 1, LINE[i], LENT_ROWS_MAX + 1, KEYED_MS),
                          WEIR_LIMIT);
         assert_non_null(strstr(fixture->keyed.words, "found more than 1048576 rows"));
+    }
+}
+
+static void rows_are_lent_only_if_an_answer_can_tell_of_all(void **state)
+{
+    static const struct {
+        const char *line;
+        size_t count;
+        enum weir_status status;
+    } CASES[] = {
+        {"{\"key\":\"0123456789012345678901234567890123456789012345678901234567890123456789\"}\n",
+         1 << 18, WEIR_LIMIT},
+        {"{\"key\":1}\n", LENT_ROWS_MAX / 2, WEIR_LIMIT},
+        {"{\"key\":\"0123456789\"}\n", 1 << 18, WEIR_OK},
+        {"x\n", LENT_ROWS_MAX - 200, WEIR_OK},
+    };
+    struct fixture *fixture = *state;
+
+    (void)storage_inside_declare(&fixture->inside, KEYED_LINES);
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        const struct msg_rows_return back = {.loan = i + 1};
+
+        assert_int_equal(
+            lend_lines(fixture, EVE, back.loan, CASES[i].line, CASES[i].count, KEYED_MS),
+            CASES[i].status);
+        assert_true(CASES[i].status == WEIR_OK ||
+                    strstr(fixture->keyed.words, "expected that they are lent in several") != NULL);
+        assert_int_equal(keyed_ask(&fixture->keyed, EVE, MSG_rows_return, &back), WEIR_OK);
     }
 }
 
@@ -511,6 +544,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(rows_are_predicted_for_the_key_that_lends_them, begin, end),
         cmocka_unit_test_setup_teardown(one_key_lends_no_more_than_it_leaves_to_others, begin, end),
         cmocka_unit_test_setup_teardown(many_rows_count_for_what_each_takes, begin, end),
+        cmocka_unit_test_setup_teardown(rows_are_lent_only_if_an_answer_can_tell_of_all, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(rows_beyond_those_that_can_be_lent_take_no_memory, begin,
                                         end),
         cmocka_unit_test_setup_teardown(
