@@ -391,6 +391,7 @@ void storage_wipe(void *state, const struct weir_request *request, struct msg_wi
     (void)request;
     (void)answer;
     storage_doctor_forget(storage->doctor);
+    storage_scans_wipe(storage->store.catalog);
     storage_chunk_cache_clear(storage->store.cache);
     storage_open_files_clear(storage->from.files);
     weir_borrowed_clear(storage->serving.borrowed);

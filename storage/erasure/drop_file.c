@@ -131,10 +131,8 @@ static enum weir_status open_sums(struct eraser *eraser, const struct drop_file 
 
 static struct blanking blanking_of(const struct drop_file *drop, const struct stored_file *file)
 {
-    return (struct blanking){.declaration = drop->dataset->declaration,
-                             .file = file,
-                             .fd = drop->fd,
-                             .head = weir_buf_view(&drop->head)};
+    return (struct blanking){
+        .dataset = drop->dataset, .file = file, .fd = drop->fd, .head = weir_buf_view(&drop->head)};
 }
 
 /* Ranges that were being overwritten when something stopped it: records that a format may not find again. */

@@ -16,8 +16,11 @@ enum { PIECE_BYTES = 1 << 20 };
 
 static enum weir_status fail(const struct blanking *blanking, struct weir_error *err)
 {
-    return weir_fail(err, WEIR_IO, "%s: cannot be overwritten: %s", blanking->file->path,
-                     strerror(errno));
+    int code = errno;
+
+    return weir_fail(err, WEIR_IO, "%s: refused records of copies cannot be overwritten: %s%s",
+                     blanking->dataset->copies, strerror(code),
+                     code == ENOSPC || code == EDQUOT ? "; free space there" : "");
 }
 
 enum weir_status storage_blanking_open(const struct dataset *dataset,
@@ -30,8 +33,7 @@ enum weir_status storage_blanking_open(const struct dataset *dataset,
     if (fd < 0)
         return weir_fail(err, errno == ENOENT ? WEIR_STALE : WEIR_IO, "%s: cannot open: %s", path,
                          strerror(errno));
-    *ret_blanking = (struct blanking){
-        .declaration = dataset->declaration, .file = file, .fd = fd, .head = head};
+    *ret_blanking = (struct blanking){.dataset = dataset, .file = file, .fd = fd, .head = head};
     return WEIR_OK;
 }
 
@@ -91,7 +93,8 @@ enum weir_status storage_blank_bytes(struct blanking *blanking, struct format_ra
                                            left < PIECE_BYTES ? left : PIECE_BYTES};
 
         status = storage_range_read(blanking->fd, piece, &blanking->piece, err);
-        if (status == WEIR_OK && blank_piece(blanking->declaration->format, &blanking->piece))
+        if (status == WEIR_OK &&
+            blank_piece(blanking->dataset->declaration->format, &blanking->piece))
             status = write_piece(blanking, piece.offset, err);
     }
     return status;
@@ -116,7 +119,8 @@ static enum weir_status blank_mapped(struct blanking *blanking, struct format_ra
               (off_t)(range.offset - before));
     if (at == MAP_FAILED)
         return fail(blanking, err);
-    storage_extent_erase(blanking->declaration, blanking->head, at + before, (size_t)range.length);
+    storage_extent_erase(blanking->dataset->declaration, blanking->head, at + before,
+                         (size_t)range.length);
     munmap(at, size);
     blanking->is_changed = true;
     return WEIR_OK;
@@ -127,14 +131,14 @@ enum weir_status storage_blank_records(struct blanking *blanking, struct format_
 {
     enum weir_status status;
 
-    if (blanking->declaration->format->scrub == NULL)
+    if (blanking->dataset->declaration->format->scrub == NULL)
         return storage_blank_bytes(blanking, range, err);
     if (range.length > FORMAT_RECORD_MAX)
         return blank_mapped(blanking, range, err);
     status = storage_range_read(blanking->fd, range, &blanking->piece, err);
     if (status != WEIR_OK)
         return status;
-    storage_extent_erase(blanking->declaration, blanking->head, blanking->piece.at,
+    storage_extent_erase(blanking->dataset->declaration, blanking->head, blanking->piece.at,
                          blanking->piece.size);
     return write_piece(blanking, range.offset, err);
 }
@@ -148,9 +152,9 @@ enum weir_status storage_blank_sample(struct blanking *blanking, uint64_t from,
     struct extent extent = {.is_scrubbed = false};
     enum weir_status status;
 
-    if (blanking->declaration->format->scrub == NULL)
+    if (blanking->dataset->declaration->format->scrub == NULL)
         return storage_blank_bytes(blanking, payload, err);
-    status = storage_extent_read(blanking->declaration, &place, &extent, err);
+    status = storage_extent_read(blanking->dataset->declaration, &place, &extent, err);
     if (status == WEIR_OK) {
         weir_buf_clear(&blanking->piece);
         weir_buf_append(&blanking->piece, extent.erased.at, extent.erased.size);

@@ -8,7 +8,7 @@
 
 /* A file that is open for it, and the part that was read of it. */
 struct blanking {
-    const struct declaration *declaration;
+    const struct dataset *dataset;
     const struct stored_file *file;
     int fd;
     struct weir_bytes head; /* the beginning of the file, borrowed */

@@ -32,6 +32,16 @@ static enum weir_status fail_errno(struct weir_error *err, const char *what, con
                      strerror(code));
 }
 
+/* Without the name of the file, which may be somebody's: it is logged. */
+static enum weir_status fail_write(struct weir_error *err, const char *copies)
+{
+    int code = errno;
+
+    return weir_fail(err, code == ENOENT ? WEIR_STALE : WEIR_IO,
+                     "%s: copies cannot be written: %s%s", copies, strerror(code),
+                     code == ENOSPC || code == EDQUOT ? "; free space there" : "");
+}
+
 static enum weir_status check_unchanged(const struct dataset *dataset, const char *path,
                                         const struct stat *found, int fd, struct weir_error *err)
 {
@@ -60,11 +70,10 @@ static enum weir_status open_target(const struct dataset *dataset, const char *p
             return status;
         copying->to = open(place, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
     }
-    if (copying->to < 0)
-        return fail_errno(err, "create", place);
-    if (!copying->is_new && (ftruncate(copying->to, (off_t)from_byte) < 0 ||
-                             lseek(copying->to, (off_t)from_byte, SEEK_SET) < 0))
-        return fail_errno(err, "cut", place);
+    if (copying->to < 0 ||
+        (!copying->is_new && (ftruncate(copying->to, (off_t)from_byte) < 0 ||
+                              lseek(copying->to, (off_t)from_byte, SEEK_SET) < 0)))
+        return fail_write(err, dataset->copies);
     return WEIR_OK;
 }
 
@@ -77,6 +86,7 @@ enum weir_status storage_copy_begin(const struct dataset *dataset, const char *p
 
     *copying = (struct copying){.from = -1,
                                 .to = -1,
+                                .copies = dataset->copies,
                                 .at = is_expanded ? 0 : from_byte,
                                 .kept = is_expanded ? from_byte : 0,
                                 .size = (uint64_t)found->st_size,
@@ -112,7 +122,7 @@ static enum weir_status write_piece(const struct copying *copying, struct weir_b
                                     struct weir_error *err)
 {
     if (!weir_write_all(copying->to, piece))
-        return weir_fail(err, WEIR_IO, "cannot write a copy: %s", strerror(errno));
+        return fail_write(err, copying->copies);
     return WEIR_OK;
 }
 
@@ -144,7 +154,7 @@ static enum weir_status step_expanded(struct copying *copying, uint64_t bytes,
     if (status == WEIR_INVALID && !copying->is_new) /* once it was whole */
         return weir_fail(err, WEIR_STALE, "%s", (const char *)err->text);
     if (status == WEIR_INVALID && ftruncate(copying->to, 0) < 0)
-        return weir_fail(err, WEIR_IO, "cannot cut a copy: %s", strerror(errno));
+        return fail_write(err, copying->copies);
     return status;
 }
 
@@ -160,11 +170,15 @@ static enum weir_status step_plain(struct copying *copying, uint64_t bytes, stru
 
         if (got < 0 && errno == EINTR)
             continue;
-        if (got <= 0)
+        if (got < 0)
+            return weir_fail(err, WEIR_DENIED, "cannot be read: %s", strerror(errno));
+        if (got == 0)
             return weir_fail(err, WEIR_STALE, "source ended at byte %llu, expected %llu",
                              (unsigned long long)copying->at, (unsigned long long)copying->size);
-        if (write_piece(copying, weir_bytes(buffer, (size_t)got), err) != WEIR_OK)
-            return WEIR_IO;
+        enum weir_status status = write_piece(copying, weir_bytes(buffer, (size_t)got), err);
+
+        if (status != WEIR_OK)
+            return status;
         copying->at += (uint64_t)got;
     }
     return WEIR_OK;
@@ -188,12 +202,12 @@ static enum weir_status move_to_place(const struct dataset *dataset, const char 
         return WEIR_OK;
     slash = strrchr(to, '/');
     if (errno != ENOENT || slash == NULL)
-        return fail_errno(err, "rename to", to);
+        return fail_write(err, dataset->copies);
     *slash = '\0';
     status = weir_make_directories(to, 0700, err);
     *slash = '/';
     if (status == WEIR_OK && rename(from, to) < 0)
-        return fail_errno(err, "rename to", to);
+        return fail_write(err, dataset->copies);
     return status;
 }
 
@@ -204,10 +218,8 @@ enum weir_status storage_copy_end(const struct dataset *dataset, const char *pat
     const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, found->st_mtim};
     enum weir_status status = check_unchanged(dataset, path, found, copying->from, err);
 
-    if (status == WEIR_OK && futimens(copying->to, times) < 0)
-        status = fail_errno(err, "set the time of", path);
-    if (status == WEIR_OK && fstat(copying->to, ret_copy) < 0)
-        status = fail_errno(err, "stat", path);
+    if (status == WEIR_OK && (futimens(copying->to, times) < 0 || fstat(copying->to, ret_copy) < 0))
+        status = fail_write(err, dataset->copies);
     if (status == WEIR_OK && copying->is_new)
         status = move_to_place(dataset, path, err);
     copying->is_new = copying->is_new && status != WEIR_OK; /* in its place it stays */
@@ -261,9 +273,9 @@ enum weir_status storage_copy_sync(const struct dataset *dataset, struct weir_er
     WEIR_AUTO_FD int fd = open(dataset->copies, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (fd < 0)
-        return errno == ENOENT ? WEIR_OK : fail_errno(err, "open", dataset->copies);
+        return errno == ENOENT ? WEIR_OK : fail_write(err, dataset->copies);
     if (syncfs(fd) < 0)
-        return fail_errno(err, "sync", dataset->copies);
+        return fail_write(err, dataset->copies);
     return WEIR_OK;
 }
 

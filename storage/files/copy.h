@@ -11,7 +11,8 @@
 
 /* A copy in the making: bytes go in pieces, so that large files block nobody. Zeroed is none. */
 struct copying {
-    int from, to; /* only while is_open */
+    int from, to;       /* only while is_open */
+    const char *copies; /* the folder that it is written below; the dataset's */
     uint64_t at, size;
     bool is_open;
     bool is_new;                 /* written beside its place, to be renamed */
@@ -20,12 +21,13 @@ struct copying {
 };
 
 /* Begins to copy `path` as `found` (its lstat) says it is. From byte 0 a new file is made; from a
- * later byte the existing copy is cut there and goes on. STALE
- * when the source has changed meanwhile. */
+ * later byte the existing copy is cut there and goes on. STALE when the source has changed meanwhile. IO, here and
+ * below, when the copy cannot be written: the text names no file of the source. */
 enum weir_status storage_copy_begin(const struct dataset *dataset, const char *path,
                                     const struct stat *found, uint64_t from_byte,
                                     struct copying *copying, struct weir_error *err) WEIR_MUST_USE;
-/* Copies about `bytes` at most. INVALID when a compressed source cannot be expanded: nothing is left of it. */
+/* Copies about `bytes` at most. INVALID when a compressed source cannot be expanded: nothing is left of it. DENIED when
+ * it cannot be read. */
 enum weir_status storage_copy_step(struct copying *copying, uint64_t bytes,
                                    struct weir_error *err) WEIR_MUST_USE;
 static inline bool storage_copy_is_done(const struct copying *copying)

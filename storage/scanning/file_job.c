@@ -124,7 +124,7 @@ static enum weir_status blank_piece(struct file_job *job, struct blanking *blank
 static enum weir_status blank_record(struct file_job *job, struct blanking *blanking,
                                      struct format_range range, struct weir_error *err)
 {
-    if (blanking->declaration->format->scrub == NULL)
+    if (blanking->dataset->declaration->format->scrub == NULL)
         return blank_piece(job, blanking, range, err);
     job->blanked = range.length;
     return storage_blank_records(blanking, range, err);

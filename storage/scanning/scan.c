@@ -18,7 +18,7 @@ static void forget_leavings(struct scan *scan)
     scan->leaving_count = 0;
 }
 
-/* Ends the pass; the manifest stays. */
+/* Ends the pass; the manifest stays, unless it is to be wiped. */
 static void rest(struct scan *scan)
 {
     storage_file_job_end(&scan->job);
@@ -30,8 +30,21 @@ static void rest(struct scan *scan)
     scan->batch = NULL;
     scan->listing = NULL;
     scan->known = NULL;
-    scan->has_listed = false;
+    scan->has_listed = scan->is_undone = false;
     scan->phase = SCAN_IDLE;
+    storage_scan_wipe_manifest(scan);
+}
+
+void storage_scans_wipe(struct catalog *catalog)
+{
+    for (size_t i = 0; catalog != NULL && i < catalog->count; i++) {
+        struct scan *scan = catalog->datasets[i]->scan;
+
+        if (scan == NULL)
+            continue;
+        scan->is_wiping = true;
+        storage_scan_wipe_manifest(scan);
+    }
 }
 
 static void scan_free(struct scan *scan)
@@ -107,7 +120,10 @@ static enum weir_status commit(struct dataset *dataset, const struct scan_tools 
 {
     struct scan *scan = dataset->scan;
     WEIR_AUTO(key_identifier) identifier = storage_key_identifier_new(tools->from);
-    enum weir_status status = storage_file_job_settle(&scan->job, err);
+    enum weir_status status;
+
+    scan->is_undone = true;
+    status = storage_file_job_settle(&scan->job, err);
 
     if (status == WEIR_OK && (scan->has_copied || scan->job.has_blanked))
         status = storage_copy_sync(dataset, err);
@@ -122,7 +138,7 @@ static enum weir_status commit(struct dataset *dataset, const struct scan_tools 
         return status == WEIR_NOT_FOUND || status == WEIR_INVALID
                    ? weir_fail(err, WEIR_INTERNAL, "%s", (const char *)err->text)
                    : status;
-    scan->has_copied = scan->job.has_blanked = false;
+    scan->has_copied = scan->job.has_blanked = scan->is_undone = false;
     remove_leavings(dataset);
     return WEIR_OK;
 }
@@ -192,6 +208,8 @@ static enum weir_status step_job(struct dataset *dataset, const struct scan_tool
     storage_batch_touch(scan->batch, scan->job.file); /* a flush may have written it half-way */
     status = step_windows(scan, &is_done, err);
     scan->has_copied = scan->has_copied || dataset->declaration->is_copied;
+    if (status == WEIR_DENIED)
+        storage_complaints_put(&dataset->complaints, scan->job.file->path, err->text);
     if (status == WEIR_STALE || status == WEIR_DENIED) { /* as far as it came; the next goes on */
         storage_scan_again(dataset, scan->job.file->path);
         is_done = true;
@@ -268,6 +286,38 @@ static enum weir_status step_compare(struct dataset *dataset, const struct scan_
     return status;
 }
 
+/* Ends the job as far as it came. What was to take the place of an older copy has ended that. */
+static enum weir_status leave_job(struct dataset *dataset, struct weir_error *err)
+{
+    struct scan *scan = dataset->scan;
+    struct file_job *job = &scan->job;
+    enum weir_status status = storage_file_job_settle(job, err);
+
+    if (!job->is_open)
+        return status;
+    scan->has_copied = scan->has_copied || job->has_blanked;
+    storage_scan_again(dataset, job->file->path);
+    if (!job->is_copied && job->file->indexed == 0)
+        storage_scan_leave_copy(dataset, job->file->path);
+    storage_file_job_end(job);
+    return status;
+}
+
+/* Commits as far as a scan has come before files of its dataset could not be written. Returns IO and the text of that,
+ * or why the commit failed, too. */
+static enum weir_status keep_staged(struct dataset *dataset, const struct scan_tools *tools,
+                                    struct weir_error *err)
+{
+    struct weir_error other;
+    enum weir_status status = leave_job(dataset, &other);
+
+    if (status == WEIR_OK && !storage_batch_is_empty(dataset->scan->batch))
+        status = commit(dataset, tools, &other);
+    return status == WEIR_OK || status == WEIR_IO
+               ? WEIR_IO
+               : weir_fail(err, status, "%s", (const char *)other.text);
+}
+
 enum weir_status storage_scan_step(struct dataset *dataset, const struct scan_tools *tools,
                                    struct scan_outcome *ret_outcome, struct weir_error *err)
 {
@@ -281,8 +331,12 @@ enum weir_status storage_scan_step(struct dataset *dataset, const struct scan_to
         status = begin(dataset, tools, err);
     else
         status = step_compare(dataset, tools, ret_outcome, err);
+    if (status == WEIR_IO && !scan->is_undone)
+        status = keep_staged(dataset, tools, err);
     if (status != WEIR_OK) {
         scan->has_failed = true;
+        ret_outcome->is_undone = scan->is_undone || (scan->phase == SCAN_COMPARE &&
+                                                     !storage_batch_is_empty(scan->batch));
         rest(scan);
     }
     return status;

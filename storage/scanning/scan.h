@@ -28,6 +28,9 @@ struct scan;
 /* Adds the numbers of the datasets in whose folders copies may lie that no commit tells of: a scan is under way, or has
  * ended in an error. A commit of unknown outcome, too, may have been the last of a file whose copy stands. */
 void storage_scans_unfinished(const struct catalog *catalog, struct id_list *numbers);
+/* Lets go of what scans remember of people. A scan that is under way needs a manifest until it has looked at all of
+ * the source. */
+void storage_scans_wipe(struct catalog *catalog);
 /* Frees the scans of all datasets, wherever they are. */
 void storage_scans_free(struct catalog *catalog);
 
@@ -42,12 +45,12 @@ struct scan_outcome {
     bool is_whole;   /* all of the source was looked at */
     bool is_waiting; /* for bytes of an object: the storage is pumped when they are there */
     int64_t wait_ms; /* a first scan waits so long for a file that is being written */
+    bool is_undone;  /* after an error: the catalog must be loaded again */
 };
 
 /* One piece of work of at most about 10 ms and one window or commit. What was too young, or changed while it
- * was read, is dirty afterwards. After an error the scan is over:
- * NOT_FOUND and INVALID tell what is wrong with the source, which may mend; after anything else the
- * catalog must be loaded again. */
+ * was read, is dirty afterwards. After an error the scan is over: NOT_FOUND, INVALID and DENIED tell what is wrong with
+ * the source, IO with what Weir writes for it, and both may mend. */
 enum weir_status storage_scan_step(struct dataset *dataset, const struct scan_tools *tools,
                                    struct scan_outcome *ret_outcome,
                                    struct weir_error *err) WEIR_MUST_USE;

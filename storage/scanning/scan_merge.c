@@ -180,8 +180,7 @@ static void note_sample(struct dataset *dataset, const struct listed *listed, st
         drop_sample(dataset, intake);
 }
 
-/* Once the batch is committed, no copy of the path is wanted. */
-static void leave_copy(struct dataset *dataset, const char *path)
+void storage_scan_leave_copy(struct dataset *dataset, const char *path)
 {
     struct scan *scan = dataset->scan;
 
@@ -205,6 +204,18 @@ static enum weir_status read_content(const struct dataset *dataset, const struct
     return status == WEIR_OK ? storage_range_read(fd, all, content, err) : status;
 }
 
+/* A file that cannot be taken in comes round again; the one that it was to replace has ended. */
+static enum weir_status leave_sample(struct dataset *dataset, const struct listed *listed,
+                                     enum weir_status status, const struct weir_error *err)
+{
+    storage_scan_leave_copy(dataset, listed->path);
+    if (status == WEIR_DENIED) /* with the next scan of everything */
+        storage_complaints_put(&dataset->complaints, listed->path, err->text);
+    else
+        storage_scan_again(dataset, listed->path);
+    return status == WEIR_STALE || status == WEIR_DENIED ? WEIR_OK : status;
+}
+
 /* A one-sample file: what is said of it, then its bytes. The format may refuse it, and it may be kept out;
  * then no copy of it is left. */
 static enum weir_status take_one_sample(struct dataset *dataset, const struct scan_tools *tools,
@@ -216,20 +227,15 @@ static enum weir_status take_one_sample(struct dataset *dataset, const struct sc
     bool is_usable = listed->stat.st_size > 0 && listed->stat.st_size <= FORMAT_RECORD_MAX;
     struct said said = {0};
     WEIR_AUTO_BUF content = {0};
-    enum weir_status status = WEIR_OK;
+    enum weir_status status = storage_scan_hold_manifest(dataset, err);
 
-    if (dataset->declaration->is_copied && is_usable)
+    if (status == WEIR_OK && dataset->declaration->is_copied && is_usable)
         status = copy_whole(dataset, listed, &served, err);
     if (status == WEIR_OK && is_usable)
         status = read_content(dataset, listed, &content, err);
     intake.content = weir_buf_view(&content);
-    if (status == WEIR_STALE) { /* what it was to replace has ended */
-        leave_copy(dataset, listed->path);
-        storage_scan_again(dataset, listed->path);
-        return WEIR_OK;
-    }
     if (status != WEIR_OK)
-        return status;
+        return leave_sample(dataset, listed, status, err);
     storage_said_of(dataset, dataset->scan->manifest, listed->path, &said);
     intake.file = storage_batch_file(dataset->scan->batch, listed->path);
     intake.file->layout = layout;
@@ -441,7 +447,7 @@ static enum weir_status copy_again(struct dataset *dataset, const struct listed 
     if (status == WEIR_OK) {
         describe(file, &listed->stat, &served);
         storage_batch_touch(dataset->scan->batch, file);
-    } else if (status == WEIR_STALE) {
+    } else if (status == WEIR_STALE || status == WEIR_DENIED) {
         storage_scan_again(dataset, listed->path);
         status = WEIR_OK;
     }
@@ -546,7 +552,7 @@ static void merge_gone(struct dataset *dataset, struct stored_file *file)
 {
     struct scan *scan = dataset->scan;
 
-    leave_copy(dataset, file->path);
+    storage_scan_leave_copy(dataset, file->path);
     storage_batch_withdraw(scan->batch, file->path, true);
     storage_batch_kill(scan->batch, file, WEIR_CHANGE_REMOVED);
 }

@@ -206,10 +206,11 @@ static void miss_source(struct scanner *scanner, struct dataset *dataset, const 
     look_again(scanner, RETRY_MS);
 }
 
-/* The source itself is in the way, not Postgres: it concerns no other dataset. */
+/* The source itself is in the way, or the place of its copies, not Postgres: it concerns no other dataset. */
 static bool is_missed(enum weir_status status)
 {
-    return status == WEIR_NOT_FOUND || status == WEIR_INVALID || status == WEIR_DENIED;
+    return status == WEIR_NOT_FOUND || status == WEIR_INVALID || status == WEIR_DENIED ||
+           status == WEIR_IO;
 }
 
 /* One piece of the dataset's scan; false when it has to wait. */
@@ -223,6 +224,8 @@ static bool step(struct scanner *scanner, struct dataset *dataset)
     dataset->scan_busy_ms += weir_now_ms() - began_ms;
     if (is_missed(status)) {
         miss_source(scanner, dataset, err.text);
+        if (outcome.is_undone)
+            storage_retry_later(scanner->store);
         return true;
     }
     if (status != WEIR_OK) {

@@ -30,6 +30,9 @@ preprocess:
   batch: {{samples: 10}}
 training: {{model: linear, loss: softmax, epochs: 1, seed: 1, optimizer: {{name: sgd, lr: 0.01}}}}
 """
+LISTED = (PICTURES.replace("sidecar: .json", "manifest: manifest.csv").replace("{{from: mtime}}", "{{from: manifest}}")
+          .replace("{{from: sidecar, field: who}}", "{{from: manifest}}").replace("{{from: folder, classes: stream}}",
+                                                                                "{{from: manifest, classes: [a, b]}}"))
 PIPE_BYTES = 1 << 20  # more than a pipe holds
 WIDE = 16 << 20  # of a mapping that is read at once
 
@@ -174,6 +177,22 @@ def test_no_process_remembers_pictures_that_were_copied():
 
 def test_no_process_remembers_pictures_that_were_unlinked():
     nobody_keeps_pictures_or_what_they_were_called("reference")
+
+
+def test_no_process_remembers_the_rows_of_a_manifest():
+    lab = Lab(samples=1, every=1, epochs=1, pipeline=LISTED % "copy")
+    rows = [f"{path.relative_to(lab.folder / 'stream')},2002-01-01,{'ab'[i % 2]},{PERSON if i % 5 == 0 else 'somebody'}"
+            for i, path in enumerate(write_pictures(lab, 60))]
+    (lab.folder / "stream" / "manifest.csv").write_text("\n".join(["path,time,label,subject", *rows]) + "\n")
+    with served(lab):
+        lab.weir("submit", str(lab.pipeline))
+        lab.weir("watch", "lab")
+        assert remembering(lab, ("storage",), [PERSON.encode()]), "rows are no longer kept: this test shows nothing"
+        answer = json.loads(lab.weir("erase", "request", "--subject", PERSON, "--wait", "--json"))
+        assert answer["samples"] == 12, answer
+        found = remembering(lab, SERVICES, [PERSON.encode()])
+        assert not found, found
+    lab.remove()
 
 
 if __name__ == "__main__":
