@@ -63,6 +63,21 @@ void storage_scrub_remark_missing(struct erasure_record *erasure, const struct l
     storage_scrub_remark(erasure, id, remark);
 }
 
+/* Labels that came later know their samples by key; whose these are, nobody has told. */
+static void remark_labels(struct erasure_record *erasure, uint64_t id,
+                          const struct dataset *dataset)
+{
+    const struct dataset *labels = dataset->updated_by;
+    WEIR_AUTO_FREE char *remark = NULL;
+
+    if (labels == NULL || labels->declaration->fields.subject.from != FORMAT_NOWHERE)
+        return;
+    remark = weir_format("dataset '%s' has given samples of '%s' their labels: its records name no "
+                         "subject, and are erased by their key alone (--key)",
+                         labels->name, dataset->name);
+    storage_scrub_remark(erasure, id, remark);
+}
+
 void storage_scrub_remark_source(struct erasure_record *erasure, uint64_t id,
                                  const struct dataset *dataset)
 {
@@ -75,4 +90,5 @@ void storage_scrub_remark_source(struct erasure_record *erasure, uint64_t id,
                              dataset->name, dataset->root);
     if (remark != NULL)
         storage_scrub_remark(erasure, id, remark);
+    remark_labels(erasure, id, dataset);
 }

@@ -448,6 +448,15 @@ static void one_label_is_given_to_very_many_samples(void **state)
     assert_int_equal(await_labelled(SAMPLES).ingested, 2 * SAMPLES);
 }
 
+static bool is_remarked(const struct msg_erase_is *erasure, const char *text)
+{
+    for (size_t i = 0; i < erasure->remarks.count; i++) {
+        if (strstr(erasure->remarks.at[i], text) != NULL)
+            return true;
+    }
+    return false;
+}
+
 static void a_sample_waits_for_its_label(void **state)
 {
     const char *subject = "u2";
@@ -488,6 +497,9 @@ static void a_sample_waits_for_its_label(void **state)
               "verified");
     assert_int_equal(erasure.samples, 3); /* B waiting, B with 4, B with 7 */
     assert_int_equal(erasure.found, 0);
+    assert_true(is_remarked(&erasure,
+                            "dataset 'clicks' has given samples of 'ads' their labels: its "
+                            "records name no subject, and are erased by their key"));
     assert_false(storage_lab_holds(&lab, "source", "B,u2"));
     assert_int_equal(storage_lab_dataset(&lab, "ads").live, 2);
 }
