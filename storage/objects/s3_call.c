@@ -35,10 +35,23 @@ struct s3_call {
 
 /* ---- bodies ---- */
 
+/* As much as is announced, and may come: growing would copy and wipe what has come again and again. */
+static void make_room(struct s3_call *call)
+{
+    curl_off_t announced = 0;
+
+    if (call->body.size == 0 &&
+        curl_easy_getinfo(call->transfer.easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &announced) ==
+            CURLE_OK &&
+        announced > 0 && (uint64_t)announced <= call->sending.bytes_max)
+        weir_buf_reserve(&call->body, (size_t)announced);
+}
+
 static size_t take_body(char *bytes, size_t size, size_t count, void *owner)
 {
     struct s3_call *call = owner;
 
+    make_room(call);
     call->is_over = size * count > call->sending.bytes_max - call->body.size;
     if (call->is_over)
         return 0;

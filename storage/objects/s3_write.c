@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { HASH_STEP_BYTES = 4 << 20, ANSWER_BYTES_MAX = 64 << 10, NOT_IMPLEMENTED = 501 };
+enum { HASH_STEP_BYTES = 512 << 10, ANSWER_BYTES_MAX = 64 << 10, NOT_IMPLEMENTED = 501 };
 
 struct s3_write {
     struct weir_loop *loop;

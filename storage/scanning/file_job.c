@@ -19,7 +19,7 @@
 
 static const char LONG_LINE[] = "found a line beyond 16 MiB, expected less";
 
-enum { COPY_PIECE_BYTES = 4 << 20, BLANK_STEP_BYTES = 16 << 20 };
+enum { COPY_PIECE_BYTES = 512 << 10, BLANK_STEP_BYTES = 16 << 20 };
 
 /* An object is written again as its mirror is: that holds what nobody ordered to be taken out of it. */
 static enum intake_blanks blanks_of(const struct dataset *dataset)
