@@ -1,16 +1,17 @@
-"""One person's erasure of very many samples, while others go on: storage is asked all the time, somebody pushes, a live
-pipeline learns from that, and somebody else is erased. No lease runs out, no batch is made twice, and storage needs little
-memory for it; how long the longest answer took is told.
+"""One person's erasure of very many samples, while others go on: a holder renews its lease all the time, somebody pushes, a
+live pipeline learns from that, and somebody else is erased. No lease runs out, no batch is made twice, and storage needs little
+memory for it; how long the holder waited for answers is told.
 
 large_erasure_test.py [SAMPLES]
 """
 
 import json
+import subprocess
 import sys
 import threading
 import time
 
-from weirlab import PIPELINE, Lab, Run, Stream, await_dataset, peak_bytes, push, stop
+from weirlab import PIPELINE, Lab, Run, Stream, await_dataset, binaries, child, peak_bytes, push, stop
 
 SAMPLES = int(sys.argv[1]) if len(sys.argv) > 1 else 6000
 SEED = 1
@@ -42,15 +43,13 @@ class Crowd:
         self.live.write_text(LIVE.format(data="", every=PUSHED_EACH, epochs=1))
         self.run = Run(self.live, self.lab.data_dir)
         await_dataset(self.run, self.lab, "fresh")
-        self.over, self.longest_s, self.answers, self.pushed = threading.Event(), 0.0, 0, 0
+        self.over, self.pushed = threading.Event(), 0
 
-    def probe(self):
-        """Something that storage answers at once, again and again."""
-        while not self.over.is_set():
-            began = time.monotonic()
-            self.lab.weir("datasets", "--json")
-            self.longest_s = max(self.longest_s, time.monotonic() - began)
-            self.answers += 1
+    def begin_asking(self):
+        """A holder that stays connected; its input's end is its own."""
+        _, folder = (self.lab.data_dir / "lock").read_text().split()
+        return child.start([binaries().parent / "tests/bin/asker", f"ipc://{folder}/storage.sock"],
+                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def is_noticed(self):
         """All that was pushed is part of a trigger."""
@@ -96,23 +95,24 @@ def aside(*work):
 def main():
     crowd = Crowd()
     trained = len(crowd.audits("live"))
-    threads = aside(crowd.probe, crowd.push)
+    asker, threads = crowd.begin_asking(), aside(crowd.push)
     receipt, other = crowd.erase()
-    answers, pushed = crowd.answers, crowd.pushed  # before the receipts
+    pushed = crowd.pushed  # before the receipts
+    told = json.loads(asker.communicate(timeout=WAIT_S)[0])
     crowd.over.set()
     for thread in threads:
         thread.join(WAIT_S)
     crowd.run.wait_until(crowd.is_noticed)
     audits = crowd.audits("live")
     peak = crowd.storage_peak()
-    print(f"{receipt['samples']} samples erased; {answers} answers meanwhile, the longest after"
-          f" {crowd.longest_s * 1000:.0f} ms; {pushed} samples pushed, {len(audits) - trained} trainings on them;"
-          f" storage had at most {peak // MB} MB")
+    print(f"{receipt['samples']} samples erased; {told['answers']} answers meanwhile, half within {told['median_ms']} ms,"
+          f" 99.9 % within {told['most_ms']}, the longest after {told['longest_ms']}, {told['over_100_ms']} after more than 100;"
+          f" {pushed} samples pushed, {len(audits) - trained} trainings on them; storage had at most {peak // MB} MB")
     assert receipt["samples"] == SAMPLES - (SAMPLES + 2) // 3, receipt["samples"]
     assert other["samples"] == (SAMPLES + OTHER_EACH - 1) // OTHER_EACH, other["samples"]
     for storage in (receipt["storage"], other["storage"]):
         assert storage["holders_expired"] == 0 and storage["found"] == 0, storage
-    assert answers > 3 and pushed > 0 and len(audits) > trained, "others did not go on"
+    assert asker.returncode == 0 and told["answers"] > 3 and pushed > 0 and len(audits) > trained, "others did not go on"
     assert 0 < peak <= MEMORY_MAX, f"storage had {peak // MB} MB"
     for audit in audits:
         assert audit["lost"] == audit["duplicated"] == audit["replayed"] == 0, audit
