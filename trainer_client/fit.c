@@ -10,9 +10,12 @@
 
 enum { TENSORS_MAX = 64 };
 
+static const double LARGE = 100; /* with hundreds the loss of a step is in tens of thousands */
+
 struct described {
     struct weir_tensor at[TENSORS_MAX];
     uint64_t below[TENSORS_MAX]; /* bound of a tensor's integers; 0: not known */
+    double size[TENSORS_MAX];    /* of the largest of a tensor's numbers; 0: not known */
     struct weir_batch batch;     /* of these, without samples */
 };
 
@@ -21,6 +24,13 @@ static uint64_t number_of(const struct weir_yaml_node *node)
     const char *text = weir_yaml_text(node);
 
     return text != NULL ? strtoull(text, NULL, 10) : 0;
+}
+
+static double size_of(const struct weir_yaml_node *node)
+{
+    const char *text = weir_yaml_text(node);
+
+    return text != NULL ? strtod(text, NULL) : 0;
 }
 
 static enum weir_tensor_type type_of(const struct weir_yaml_node *node)
@@ -60,6 +70,7 @@ static void describe(const struct weir_yaml_node *tensors, struct described *ret
         const struct weir_yaml_node *node = weir_yaml_at(tensors, i);
         describe_one(node, &ret_described->at[i]);
         ret_described->below[i] = number_of(weir_yaml_get(node, "below"));
+        ret_described->size[i] = size_of(weir_yaml_get(node, "size"));
     }
     ret_described->batch.tensors = ret_described->at;
     ret_described->batch.tensor_count = count < TENSORS_MAX ? count : TENSORS_MAX;
@@ -127,6 +138,23 @@ static void remark_unread(const struct model *model, const struct weir_batch *se
     }
 }
 
+/* One rate of learning does for all numbers only where they are of a size. */
+static void remark_sizes(const struct model *model, const struct described *described,
+                         const struct weir_batch *seen, const struct weir_yaml_node *node,
+                         struct cfg_complaints *complaints)
+{
+    for (size_t i = 0; i < described->batch.tensor_count; i++)
+        for (size_t s = 0; s < seen->tensor_count; s++)
+            if (described->size[i] > LARGE &&
+                strcmp(described->at[i].name, seen->tensors[s].name) == 0 &&
+                model->reads(seen, &seen->tensors[s]))
+                cfg_note_at(complaints, WEIR_OK, node,
+                            "training.model: tensor '%s' holds numbers as large as %.4g, from "
+                            "which %s hardly learns: standardize brings them near 1 (normalize "
+                            "those of pictures)",
+                            described->at[i].name, described->size[i], model->name);
+}
+
 /* The model sees all tensors but those of groups and slices, which are there. */
 static enum weir_status check_seen(const struct training *training,
                                    const struct described *described,
@@ -141,6 +169,8 @@ static enum weir_status check_seen(const struct training *training,
         status = check_model(training, described, &groups.rest, node, err);
     if (status == WEIR_OK)
         remark_unread(training->model, &groups.rest, node, complaints);
+    if (status == WEIR_OK)
+        remark_sizes(training->model, described, &groups.rest, node, complaints);
     trainer_groups_fini(&groups);
     return status;
 }

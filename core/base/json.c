@@ -45,8 +45,29 @@ static bool complain(struct walker *w, const char *complaint)
     return false;
 }
 
+static bool begins(const struct walker *w, const char *word)
+{
+    size_t size = strlen(word);
+
+    return (size_t)(w->end - w->at) >= size && memcmp(w->at, word, size) == 0;
+}
+
+/* JavaScript and Python write some values in words that are no JSON. */
 static bool broken(struct walker *w)
 {
+    static const struct {
+        const char *begin, *complaint;
+    } OFTEN[] = {
+        {"'", "found a single quote instead of JSON's double one"},
+        {"NaN", "found NaN or Infinity instead of JSON's null"},
+        {"Infinity", "found NaN or Infinity instead of JSON's null"},
+        {"True", "found True, False or None instead of JSON's true, false or null"},
+        {"False", "found True, False or None instead of JSON's true, false or null"},
+        {"None", "found True, False or None instead of JSON's true, false or null"},
+    };
+    for (size_t i = 0; i < WEIR_COUNT(OFTEN); i++)
+        if (begins(w, OFTEN[i].begin))
+            return complain(w, OFTEN[i].complaint);
     return complain(w, "found broken JSON");
 }
 
@@ -236,11 +257,9 @@ static bool skip_number(struct walker *w)
 
 static bool skip_word(struct walker *w, const char *word)
 {
-    size_t size = strlen(word);
-
-    if ((size_t)(w->end - w->at) < size || memcmp(w->at, word, size) != 0)
+    if (!begins(w, word))
         return broken(w);
-    w->at += size;
+    w->at += strlen(word);
     return true;
 }
 
@@ -525,4 +544,25 @@ struct weir_bytes weir_json_found(const struct weir_json *json, size_t name)
 {
     weir_require(name < json->given);
     return json->place[name] != NOWHERE ? json->found[json->place[name]] : weir_bytes(NULL, 0);
+}
+
+const char *weir_json_kind(struct weir_bytes raw)
+{
+    switch (raw.at == NULL ? '\0' : raw.at[0]) {
+    case '\0':
+        return "nothing";
+    case 'n':
+        return "null";
+    case 't':
+    case 'f':
+        return "true or false";
+    case '"':
+        return "a text";
+    case '[':
+        return "a list";
+    case '{':
+        return "an object";
+    default:
+        return "a number";
+    }
 }

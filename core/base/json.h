@@ -20,6 +20,8 @@ const char *weir_json_complaint(const struct weir_json *json, size_t *ret_column
 /* After that: the value of a name (its index) as it is written, quotes and all; `at` is NULL where there
  * is none. Borrowed from the text. */
 struct weir_bytes weir_json_found(const struct weir_json *json, size_t name);
+/* Kind of such a value, for people: "a text", "an object", "nothing" where there is none. */
+const char *weir_json_kind(struct weir_bytes raw);
 /* The text between the quotes of such a value, without its escapes; in `out`, or in the text itself
  * when it has none. */
 struct weir_bytes weir_json_unescape(struct weir_bytes raw, struct weir_buf *out);

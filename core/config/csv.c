@@ -31,13 +31,26 @@ enum weir_status cfg_csv_check(const struct cfg_csv *csv, const char *path, stru
 
     if (strlen(delimiter) == 1 && strchr("\"\r\n", *delimiter) == NULL)
         return WEIR_OK;
-    return weir_fail(err, WEIR_INVALID,
-                     "%s%sdelimiter: found '%s', expected one character, no quote", path,
-                     *path != '\0' ? "." : "", csv->delimiter);
+    return weir_fail(
+        err, WEIR_INVALID,
+        "%s%sdelimiter: found '%s', expected one character, no quote; a tab is \"\\t\"", path,
+        *path != '\0' ? "." : "", csv->delimiter);
 }
 
 struct weir_csv_dialect cfg_csv_dialect(const struct cfg_csv *csv)
 {
     return (struct weir_csv_dialect){.delimiter = *delimiter_of(csv),
                                      .is_unquoted = csv->quotes == QUOTES_NONE};
+}
+
+bool cfg_csv_is_blank_word(struct weir_bytes word)
+{
+    static const char *const WORDS[] = {"NA",   "N/A",  "na",   "n/a",    "NaN",  "nan",
+                                        "NULL", "null", "None", "none",   "#N/A", "\\N",
+                                        "?",    "-",    ".",    "missing"};
+
+    for (size_t i = 0; i < WEIR_COUNT(WORDS); i++)
+        if (weir_bytes_equal(word, weir_bytes_of(WORDS[i])))
+            return true;
+    return false;
 }

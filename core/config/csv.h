@@ -39,4 +39,7 @@ enum weir_status cfg_csv_check(const struct cfg_csv *csv, const char *path,
 /* Returns the dialect of a section that has been checked. */
 struct weir_csv_dialect cfg_csv_dialect(const struct cfg_csv *csv);
 
+/* True for words that stand for no value in tables, as R, pandas, SQL and people write them. */
+bool cfg_csv_is_blank_word(struct weir_bytes word);
+
 #endif

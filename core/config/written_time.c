@@ -55,6 +55,19 @@ static bool is_understood(const char *pattern)
     return has_year;
 }
 
+/* Returns what is expected where hours of a half of the day are read without the half, or the half for nothing:
+ * strptime() would put times half a day off. */
+static const char *halves_of_days(const char *pattern)
+{
+    bool has_half = find(pattern, 'p') != NULL;
+    bool has_hour = find(pattern, 'I') != NULL || find(pattern, 'l') != NULL;
+
+    if (find(pattern, 'r') != NULL || has_half == has_hour)
+        return NULL;
+    return has_half ? "%I beside %p: %H counts to 23, and does not heed it"
+                    : "%p beside %I, or %H for hours up to 23";
+}
+
 static enum weir_status add(struct weir_written_time *written, const struct weir_yaml_node *node,
                             const char *path, struct weir_error *err)
 {
@@ -71,8 +84,11 @@ static enum weir_status add(struct weir_written_time *written, const struct weir
                                   ? "no %s: a number since 1970 needs unit, and no pattern"
                                   : "no %Z: strptime() ignores names of zones; say zone, or read "
                                     "an offset by %z");
-    if (is_understood(text))
+    if (is_understood(text) && halves_of_days(text) == NULL)
         return WEIR_OK;
+    if (is_understood(text))
+        return weir_yaml_fail(node, err, "%s.pattern: found '%s', expected %s", path, text,
+                              halves_of_days(text));
     return weir_yaml_fail(node, err,
                           "%s.pattern: found '%s', expected the conversions of strptime() with a "
                           "year among them (%%Y, %%y), and %%f for a fraction of a second",
@@ -321,6 +337,9 @@ const char *const WEIR_WRITTEN_USUAL[] = {"%Y-%m-%d %H:%M",
                                           "%d-%m-%Y",
                                           "%d-%m-%Y %H:%M",
                                           "%d-%b-%Y",
+                                          "%d-%b-%Y %H:%M:%S",
+                                          "%d-%b-%Y %H:%M:%S %z",
+                                          "%d/%b/%Y:%H:%M:%S %z",
                                           "%b %d, %Y",
                                           "%d %b %Y",
                                           "%Y-%m-%d %H:%M:%S %z",

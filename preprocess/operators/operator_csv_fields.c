@@ -1,6 +1,7 @@
 /* csv_fields: one record of comma-separated values (RFC 4180) → dense f32 `features`. The fields
  * are named, or numbered from 0. */
 #include "core/base/shape.h"
+#include "core/config/csv.h"
 #include "preprocess/operators/csv.h"
 #include "preprocess/operators/number.h"
 
@@ -94,8 +95,6 @@ static const char *explain(const struct state *state, struct weir_bytes text)
 static void refuse(const struct state *state, struct operator_call *call, size_t row,
                    const struct csv_walk *walk)
 {
-    static const char *const NOTHING[] = {"NA",   "N/A",  "na",   "n/a", "nan", "NaN", "null",
-                                          "NULL", "None", "none", "-",   "?",   "."};
     char name[CSV_FIELD_NAME_MAX], shape[WEIR_SHAPE_MAX + 1];
     preprocess_csv_reader_field(&state->csv, walk->field, name);
     if (preprocess_csv_walk_is_missing(&state->csv, walk)) {
@@ -104,13 +103,12 @@ static void refuse(const struct state *state, struct operator_call *call, size_t
                                      walk->text.size > 0 ? " (what is declared missing)" : "");
         return;
     }
-    for (size_t i = 0; i < WEIR_COUNT(NOTHING); i++) {
-        if (weir_bytes_equal(weir_bytes_of(NOTHING[i]), walk->text)) {
-            preprocess_operator_fail_row(
-                call, row, "%s: found '%s', expected a number: missing: [\"%s\"] and fill take it",
-                name, NOTHING[i], NOTHING[i]);
-            return;
-        }
+    if (cfg_csv_is_blank_word(walk->text)) {
+        int size = (int)walk->text.size;
+        preprocess_operator_fail_row(
+            call, row, "%s: found '%.*s', expected a number: missing: ['%.*s'] and fill take it",
+            name, size, (const char *)walk->text.at, size, (const char *)walk->text.at);
+        return;
     }
     weir_shape(walk->text, shape);
     preprocess_operator_fail_row(

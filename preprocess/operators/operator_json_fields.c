@@ -92,6 +92,23 @@ static bool read_value(const struct state *state, struct weir_bytes value, float
     return value.at[0] != '"' && preprocess_number_read_f32(value, ret_value);
 }
 
+/* Returns what the reason goes on with. */
+static const char *remedy_for(struct weir_bytes raw)
+{
+    switch (raw.at == NULL ? 'n' : raw.at[0]) {
+    case 'n':
+        return ": fill takes it";
+    case '"':
+        return ": json_text takes it; a number stands in no quotes";
+    case '{':
+        return ": a.b is b inside a";
+    case '[':
+        return "";
+    default:
+        return " that f32 can hold";
+    }
+}
+
 static void read_row(void *owner, struct operator_call *call, size_t row, float *to)
 {
     const struct state *state = owner;
@@ -104,8 +121,10 @@ static void read_row(void *owner, struct operator_call *call, size_t row, float 
     }
     for (size_t i = 0; i < state->width; i++) {
         if (!read_value(state, weir_json_found(state->json, i), &to[i])) {
-            preprocess_operator_fail_row(call, row, "field '%s': expected a number",
-                                         name_at(state->names, i));
+            struct weir_bytes raw = weir_json_found(state->json, i);
+            preprocess_operator_fail_row(call, row, "field '%s': found %s, expected a number%s",
+                                         name_at(state->names, i), weir_json_kind(raw),
+                                         remedy_for(raw));
             return;
         }
     }

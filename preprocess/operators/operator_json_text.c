@@ -75,24 +75,12 @@ static bool add_text(struct state *state, size_t field, struct weir_buf *values,
     return true;
 }
 
-/* Returns the kind of a value that is no text, for people. */
-static const char *name_of(struct weir_bytes raw)
+/* Returns what takes a value that is no text. */
+static const char *remedy_for(struct weir_bytes raw)
 {
-    switch (raw.at == NULL ? '\0' : raw.at[0]) {
-    case '\0':
-        return "nothing";
-    case 'n':
-        return "null";
-    case 't':
-    case 'f':
-        return "true or false";
-    case '[':
-        return "a list";
-    case '{':
-        return "an object";
-    default:
-        return "a number";
-    }
+    if (raw.at == NULL || raw.at[0] == 'n')
+        return ": optional: true takes it";
+    return raw.at[0] == '[' || raw.at[0] == '{' ? "" : ": json_fields takes it";
 }
 
 /* A row that fails is left empty. */
@@ -109,9 +97,9 @@ static void read_row(void *owner, struct operator_call *call, size_t row)
     }
     for (size_t i = 0; i < state->count; i++) {
         if (!add_text(state, i, values, begin)) {
-            preprocess_operator_fail_row(call, row, "field '%s': found %s, expected a string",
-                                         state->fields[i],
-                                         name_of(weir_json_found(state->json, i)));
+            struct weir_bytes raw = weir_json_found(state->json, i);
+            preprocess_operator_fail_row(call, row, "field '%s': found %s, expected a string%s",
+                                         state->fields[i], weir_json_kind(raw), remedy_for(raw));
             values->size = begin;
             return;
         }

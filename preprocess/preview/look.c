@@ -5,6 +5,7 @@
 #include "core/service/programs.h"
 #include "preprocess/plan/options.h"
 #include "preprocess/plan/tables.h"
+#include "preprocess/preview/absent.h"
 #include "preprocess/preview/encoding.h"
 #include "preprocess/preview/nearly.h"
 #include "preprocess/preview/orders.h"
@@ -160,11 +161,12 @@ static json_t *try_chain(struct trial *trial, struct looked *looked)
     for (size_t i = 0; i < looked->count && records > 0; i++) {
         preprocess_trial_run(trial, &looked->datasets[i]);
         preprocess_encoding_check(trial, &looked->datasets[i]);
+        preprocess_absent_check(trial, &looked->datasets[i]);
         if (looked->datasets[i].count > 0 && !trial->is_lenient)
             json_array_append_new(shown, shown_json(trial, &looked->datasets[i]));
     }
     preprocess_trial_end(trial);
-    return json_pack("{so,so}", "tensors", preprocess_tensors_json(trial->chain, trial->seen),
+    return json_pack("{so,so}", "tensors", preprocess_tensors_json(trial->chain, &trial->seen),
                      "shown", shown);
 }
 

@@ -11,7 +11,7 @@ static json_t *shape_json(const struct column_about *about)
     return shape;
 }
 
-static json_t *tensor_json(const struct column_about *about, uint64_t seen)
+static json_t *tensor_json(const struct column_about *about, uint64_t seen, double size)
 {
     uint64_t below = about->below > 0 ? about->below : seen;
     json_t *tensor =
@@ -22,15 +22,18 @@ static json_t *tensor_json(const struct column_about *about, uint64_t seen)
         json_object_set_new(tensor, "shape", shape_json(about));
     if (below > 0)
         json_object_set_new(tensor, "below", json_integer((json_int_t)below));
+    if (size > 0)
+        json_object_set_new(tensor, "size", json_real(size));
     return tensor;
 }
 
-json_t *preprocess_tensors_json(struct chain *chain, const uint64_t *seen)
+json_t *preprocess_tensors_json(struct chain *chain, const struct tensors_seen *seen)
 {
     json_t *tensors = json_array();
     (void)preprocess_chain_begin(chain); /* it finds them */
     for (size_t i = 0; i < preprocess_chain_outputs(chain); i++)
         json_array_append_new(tensors, tensor_json(&preprocess_chain_output(chain, i)->about,
-                                                   seen != NULL ? seen[i] : 0));
+                                                   seen != NULL ? seen->below[i] : 0,
+                                                   seen != NULL ? seen->size[i] : 0));
     return tensors;
 }

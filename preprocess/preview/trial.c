@@ -201,6 +201,11 @@ static bool is_finite(const struct column *column, size_t index)
     return isfinite(weir_element_get(column->about.type, column->values.at, index));
 }
 
+static double size_of(const struct column *column, size_t index)
+{
+    return fabs(weir_element_get(column->about.type, column->values.at, index));
+}
+
 static void look_at(struct trial *trial, struct outcome *outcome, size_t output, size_t row,
                     size_t record)
 {
@@ -216,8 +221,10 @@ static void look_at(struct trial *trial, struct outcome *outcome, size_t output,
             outcome->odd_one = column->about.name;
             outcome->odd = record;
         }
-        if (bound > trial->seen[output])
-            trial->seen[output] = bound;
+        if (bound > trial->seen.below[output])
+            trial->seen.below[output] = bound;
+        if (is_real && is_finite(column, i))
+            trial->seen.size[output] = fmax(trial->seen.size[output], size_of(column, i));
     }
 }
 

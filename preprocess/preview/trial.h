@@ -6,6 +6,7 @@
 #include "core/config/sections.h"
 #include "preprocess/operators/chain.h"
 #include "preprocess/preview/records.h"
+#include "preprocess/preview/tensors.h"
 
 enum { TRIAL_ROWS_MAX = OPERATOR_FAILURES_MAX /* run at once */ };
 
@@ -20,8 +21,8 @@ struct trial {
     bool trains;                             /* operators that leave something to chance do so */
     struct weir_error unfit;                 /* why they could not be fitted, if is_unfit */
     bool is_unfit;
-    size_t failed;              /* records that operators could not read */
-    uint64_t seen[COLUMNS_MAX]; /* per output: bound of its integers so far */
+    size_t failed; /* records that operators could not read */
+    struct tensors_seen seen;
     struct cfg_complaints *complaints;
 };
 

@@ -4,6 +4,8 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "core/base/utf8.h"
+#include "core/config/csv.h"
+#include "core/config/schema.h"
 #include "storage/chunks/label_values.h"
 #include "storage/intake/numbers.h"
 
@@ -161,24 +163,42 @@ static bool is_near(struct weir_bytes name, const char *class_name)
            strncasecmp((const char *)name.at, class_name, name.size) == 0;
 }
 
-/* Returns what the declared classes are called, or that one of them is meant. */
-static const char *expected_class(const struct intake *intake, struct weir_bytes name)
+/* Returns the declared class that is most like the name, NULL: none is. */
+static const char *nearest_class(const struct dataset *dataset, struct weir_bytes name)
+{
+    WEIR_AUTO_FREE char *text = weir_strndup((const char *)name.at, name.size);
+    WEIR_AUTO_FREE const char **names = weir_calloc(dataset->class_count + 1, sizeof(*names));
+
+    for (size_t i = 0; i < dataset->class_count; i++)
+        names[i] = dataset->classes[i];
+    return name.size > 0 ? cfg_nearest(text, names) : NULL;
+}
+
+/* Returns the rest of the reason: one of the declared classes is meant, or none is needed. */
+static const char *explain_class(const struct intake *intake, const struct format_value *value,
+                                 struct weir_bytes name, char explained[QUOTE_MAX])
 {
     struct weir_bytes bare = storage_value_trim(name);
+    int64_t number;
 
-    if (intake->dataset->declaration->classes == NULL)
-        return "a class name: UTF-8 of 1 to 256 bytes, no control characters";
     for (size_t i = 0; i < intake->dataset->class_count && bare.size > 0; i++)
         if (is_near(bare, intake->dataset->classes[i]))
-            return "one of the declared classes: but for spaces or capital letters it is one";
-    return "one of the declared classes";
+            return ": but for spaces or capital letters it is one";
+    if (storage_intake_integer(value, &number) && (number == 0 || number == 1))
+        return ": 0 and 1, or false and true, need none declared";
+    const char *near = nearest_class(intake->dataset, bare);
+
+    if (near == NULL)
+        return "";
+    snprintf(explained, QUOTE_MAX, " (did you mean '%.*s'?)", QUOTE_MAX / 2, near);
+    return explained;
 }
 
 static bool convert_class(const struct intake *intake, const struct format_value *value,
                           int64_t *ret_label, char *reason)
 {
     const struct declaration *d = intake->dataset->declaration;
-    char scratch[STORAGE_NUMBER_MAX], quoted[QUOTE_MAX + 3];
+    char scratch[STORAGE_NUMBER_MAX], quoted[QUOTE_MAX + 3], explained[QUOTE_MAX];
     struct weir_bytes name = storage_value_text(value, scratch);
 
     if (d->classes != NULL && d->fields.label.from == FORMAT_AT) { /* the number is the class */
@@ -190,9 +210,11 @@ static bool convert_class(const struct intake *intake, const struct format_value
         if (*ret_label >= 0)
             return true;
     }
-    snprintf(reason, REASON_MAX, "label: found %s, expected %s",
+    snprintf(reason, REASON_MAX, "label: found %s, expected %s%s",
              value->kind == FORMAT_ABSENT ? "none" : quote(intake, name, quoted),
-             expected_class(intake, name));
+             d->classes != NULL ? "one of the declared classes"
+                                : "a class name: UTF-8 of 1 to 256 bytes, no control characters",
+             d->classes != NULL ? explain_class(intake, value, name, explained) : "");
     return false;
 }
 
@@ -245,6 +267,33 @@ static bool exceeds(const struct declaration *d, const struct format_value *valu
     return true;
 }
 
+static bool has_digit(struct weir_bytes text)
+{
+    bool has = false;
+
+    for (size_t i = 0; i < text.size; i++)
+        has = has || (text.at[i] >= '0' && text.at[i] <= '9');
+    return has;
+}
+
+/* Returns what takes a value that is no number; "" where there is none. */
+static const char *remedy_for(const struct format_value *value, bool is_counted)
+{
+    double real;
+
+    if (value->kind == FORMAT_ABSENT)
+        return "";
+    if (is_counted && storage_intake_real(value, &real))
+        return "; type: float takes numbers with a fraction";
+    if (storage_intake_has_comma(value))
+        return "; a label is written with a point";
+    if (value->kind == FORMAT_TEXT && cfg_csv_is_blank_word(storage_value_trim(value->text)))
+        return "; source.missing may list it, and records without a label are left out";
+    return value->kind == FORMAT_TEXT && has_digit(value->text)
+               ? "; names need classes: stream, and numbers stand without their unit"
+               : "; names need classes: stream";
+}
+
 static bool convert_label(struct intake *intake, const struct format_value *value,
                           int64_t *ret_label, char *reason)
 {
@@ -274,14 +323,11 @@ static bool convert_label(struct intake *intake, const struct format_value *valu
         }
         break;
     }
-    snprintf(reason, REASON_MAX, "label: found %s, expected %s; %s",
+    snprintf(reason, REASON_MAX, "label: found %s, expected %s%s",
              value->kind == FORMAT_ABSENT
                  ? "none"
                  : quote(intake, storage_value_text(value, scratch), quoted),
-             is_counted ? "an integer" : "a number",
-             is_counted && storage_intake_real(value, &real)
-                 ? "type: float takes numbers with a fraction"
-                 : "names need classes: stream");
+             is_counted ? "an integer" : "a number", remedy_for(value, is_counted));
     return false;
 }
 

@@ -31,6 +31,7 @@ static bool parse_number(struct weir_bytes text, double *ret_number)
     return end == digits + text.size && errno == 0 && isfinite(*ret_number);
 }
 
+/* 1.0 is an integer, too: tables are written so where the column had a hole. */
 static bool parse_integer(struct weir_bytes text, int64_t *ret_number)
 {
     char digits[STORAGE_NUMBER_MAX];
@@ -42,7 +43,9 @@ static bool parse_integer(struct weir_bytes text, int64_t *ret_number)
     if (!terminate(text, digits))
         return false;
     *ret_number = strtoll(digits, &end, 10);
-    return end == digits + text.size && errno == 0;
+    if (end > digits && *end == '.')
+        end += 1 + strspn(end + 1, "0");
+    return end > digits && end == digits + text.size && errno == 0;
 }
 
 static bool is_whole(const struct format_value *value)
@@ -75,4 +78,18 @@ bool storage_intake_real(const struct format_value *value, double *ret_number)
     else
         return value->kind == FORMAT_TEXT && parse_number(value->text, ret_number);
     return isfinite(*ret_number);
+}
+
+bool storage_intake_has_comma(const struct format_value *value)
+{
+    char text[STORAGE_NUMBER_MAX], *comma;
+    double number;
+
+    if (value->kind != FORMAT_TEXT || !terminate(value->text, text))
+        return false;
+    comma = strchr(text, ',');
+    if (comma == NULL)
+        return false;
+    *comma = '.';
+    return parse_number(weir_bytes(text, value->text.size), &number);
 }

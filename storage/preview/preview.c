@@ -100,6 +100,38 @@ static bool has_delimiter(struct weir_bytes line)
     return has;
 }
 
+/* True when a field that is declared is called so. */
+static bool is_declared(const struct declaration *d, const char *name)
+{
+    size_t length = strcspn(name, "\n");
+
+    for (int i = 0; i < FORMAT_ROLES; i++) {
+        const struct format_field *field = &d->fields.each[i];
+
+        if (field->from == FORMAT_NAMED && strlen(field->name) == length &&
+            memcmp(name, field->name, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool declares_any(const struct declaration *d)
+{
+    for (int i = 0; i < FORMAT_ROLES; i++)
+        if (d->fields.each[i].from == FORMAT_NAMED)
+            return true;
+    return false;
+}
+
+/* True of a single column that nobody has declared, also when the file is read once more without its declaration. */
+static bool is_no_table(struct preview *preview, const char *name)
+{
+    const struct declaration *d = &preview->declared;
+
+    preview->has_no_table |= declares_any(d) && !is_declared(d, name);
+    return preview->has_no_table;
+}
+
 /* True when a column is called like a fraction or a time, and none like a field that is declared: it is a record.
  * Columns without names are called 1, 2, 3. */
 static bool is_record(const struct declaration *d, const char *names)
@@ -107,16 +139,12 @@ static bool is_record(const struct declaration *d, const char *names)
     bool has_value = false;
 
     for (const char *name = names; *name; name += strcspn(name, "\n") + 1) {
-        size_t digits = strspn(name, "0123456789");
+        const char *number = name + (strchr("+-", *name) != NULL ? 1 : 0);
+        size_t digits = strspn(number, "0123456789");
 
-        has_value = has_value || (digits > 0 && strchr("-.:/", name[digits]) != NULL);
-        for (int i = 0; i < FORMAT_ROLES; i++) {
-            const struct format_field *field = &d->fields.each[i];
-            size_t size = field->from == FORMAT_NAMED ? strlen(field->name) : 0;
-
-            if (size > 0 && strncmp(name, field->name, size) == 0 && name[size] == '\n')
-                return false;
-        }
+        has_value = has_value || (digits > 0 && strchr("-.:/", number[digits]) != NULL);
+        if (is_declared(d, name))
+            return false;
     }
     return has_value;
 }
@@ -143,6 +171,11 @@ static bool read_columns(struct preview *preview, const char *path,
         status = weir_fail(&err, WEIR_INVALID,
                            "line 1: found a single column, '%.*s', expected several: "
                            "source.delimiter says what stands between them",
+                           (int)columns.size - 1, names);
+    else if (status == WEIR_OK && is_single && is_no_table(preview, names))
+        status = weir_fail(&err, WEIR_INVALID,
+                           "line 1: found a single column, '%.*s', which is none of those that are "
+                           "declared: is it a table?",
                            (int)columns.size - 1, names);
     else if (status == WEIR_OK && is_record(d, names))
         status = weir_fail(&err, WEIR_INVALID,
@@ -359,12 +392,6 @@ static void pass_folder(void *owner, const char *folder, int fd)
     (void)fd;
 }
 
-static bool has_enough(const struct preview *preview)
-{
-    return preview->files ==
-           (preview->declared.format->is_one_sample ? PREVIEW_SAMPLES_MAX : PREVIEW_FILES_MAX);
-}
-
 /* Returns what a file adds to the source: 0 where that says nothing of its number of samples. */
 static uint64_t share_of(const struct preview *preview, const struct listed *listed)
 {
@@ -373,37 +400,85 @@ static uint64_t share_of(const struct preview *preview, const struct listed *lis
     return preview->declared.format->is_one_sample ? 1 : (uint64_t)listed->stat.st_size;
 }
 
-/* Reads the first files, and counts on over all. */
-static enum weir_status walk_folder(struct preview *preview, struct weir_error *err)
+/* A way through the files of a folder. */
+struct walk {
+    struct preview *preview;
+    size_t counted, total; /* total: of an earlier way */
+    bool is_known;         /* what each adds to the source */
+    bool has_ended;        /* there are no more files */
+};
+
+static enum weir_status walk_files(struct walk *walk,
+                                   void (*visit)(struct walk *walk, const struct listed *listed),
+                                   struct weir_error *err)
 {
     struct scope scope = {0};
     struct listed listed = {0};
     enum weir_status status = WEIR_OK;
-    bool is_known = true;
-    size_t counted = 0;
 
     storage_scope_add_all(&scope);
     storage_scope_seal(&scope);
-    struct listing *listing = storage_listing_new(preview->dataset, &scope, pass_folder, NULL);
+    struct listing *listing =
+        storage_listing_new(walk->preview->dataset, &scope, pass_folder, NULL);
 
-    while (status == WEIR_OK && listed.kind != LISTED_END && counted < PREVIEW_COUNTED_MAX) {
+    for (walk->counted = 0;
+         status == WEIR_OK && listed.kind != LISTED_END && walk->counted < PREVIEW_COUNTED_MAX;) {
         status = storage_listing_next(listing, &listed, err);
         if (status != WEIR_OK || listed.kind == LISTED_NOTHING || listed.kind == LISTED_END)
             continue;
-        if (has_enough(preview))
-            preview->is_whole = false;
-        else
-            read_file(preview, &listed);
-        uint64_t share = share_of(preview, &listed);
-        preview->all += share;
-        is_known = is_known && (share > 0 || listed.stat.st_size == 0);
-        counted++;
+        visit(walk, &listed);
+        walk->counted++;
     }
-    preview->is_whole = preview->is_whole && listed.kind == LISTED_END;
-    if (!is_known || listed.kind != LISTED_END || preview->passed_over > 0)
-        preview->all = 0;
+    walk->has_ended = listed.kind == LISTED_END;
     storage_listing_free(listing);
     storage_scope_fini(&scope);
+    return status;
+}
+
+static void pass_file(struct walk *walk, const struct listed *listed)
+{
+    (void)walk;
+    (void)listed;
+}
+
+/* The first ones of many samples; of one sample such that are spread over all, as those of a class, or of a day, lie
+ * together. */
+static bool is_looked_at(const struct walk *walk)
+{
+    size_t next = walk->counted + 1, max = PREVIEW_SAMPLES_MAX;
+
+    if (!walk->preview->declared.format->is_one_sample)
+        return walk->counted < PREVIEW_FILES_MAX;
+    return walk->total <= max || next * max / walk->total > walk->counted * max / walk->total;
+}
+
+static void look_at_file(struct walk *walk, const struct listed *listed)
+{
+    struct preview *preview = walk->preview;
+    uint64_t share = share_of(preview, listed);
+
+    if (is_looked_at(walk))
+        read_file(preview, listed);
+    else
+        preview->is_whole = false;
+    preview->all += share;
+    walk->is_known = walk->is_known && (share > 0 || listed->stat.st_size == 0);
+}
+
+/* Reads some files, and counts over all. */
+static enum weir_status walk_folder(struct preview *preview, struct weir_error *err)
+{
+    struct walk walk = {.preview = preview, .is_known = true};
+    enum weir_status status = WEIR_OK;
+
+    if (preview->declared.format->is_one_sample)
+        status = walk_files(&walk, pass_file, err);
+    walk.total = walk.counted;
+    if (status == WEIR_OK)
+        status = walk_files(&walk, look_at_file, err);
+    preview->is_whole = preview->is_whole && walk.has_ended;
+    if (!walk.is_known || !walk.has_ended || preview->passed_over > 0)
+        preview->all = 0;
     return status;
 }
 

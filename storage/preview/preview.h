@@ -10,9 +10,9 @@
 #include "storage/objects/s3_list.h"
 
 enum {
-    PREVIEW_FILES_MAX = 16,      /* of many samples: of each, its first window */
-    PREVIEW_SAMPLES_MAX = 2000,  /* files of one sample, whose bytes are not read */
-    PREVIEW_COUNTED_MAX = 20000, /* files that are counted beyond those */
+    PREVIEW_FILES_MAX = 16,     /* of many samples: of each, its first window */
+    PREVIEW_SAMPLES_MAX = 2000, /* files of one sample, whose bytes are not read, spread over all */
+    PREVIEW_COUNTED_MAX = 20000, /* files that are counted */
 };
 
 struct bucket;
@@ -38,6 +38,7 @@ struct preview {
     bool is_whole;                /* there is nothing else */
     bool is_live;                 /* more will come */
     bool is_bare;         /* read without their times and labels, which are not as declared */
+    bool has_no_table;    /* a file of a single column, which is none that is declared */
     bool is_lenient;      /* what is wrong beside records that are good is remarked */
     struct weir_buf told; /* of files, each once: many are wrong in the same way */
     struct cfg_complaints of_files; /* about files of which no record was read */

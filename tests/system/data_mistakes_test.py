@@ -2,241 +2,21 @@
 and in which record of which file; all of them in one round; and none in data that is good. In a folder, compressed, in a bucket. No
 platform, no Postgres. Usage: data_mistakes_test.py [everywhere]: each of them in each kind of place, not some of them"""
 
-import contextlib
-import functools
 import gzip
 import json
 import os
 import pwd
 import re
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
-import zlib
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
-
-from s3_server import BUCKET, KEY_ID, REGION, SECRET, Store  # noqa: E402
-from weirlab import binaries, run_tests  # noqa: E402
-
-HEAD = "pipeline: {name: p, mode: replay}\n"
-REST = """\
-trigger: {policy: amount, samples: 100}
-selection: {policy: new_data}
-"""
-TABLE = HEAD + """\
-datasets:
-  - name: d
-    source: {path: FOLDER, format: csv, include: "*.csv", on_erase: scrub}
-    time: {from: field, field: ts}
-    label: {field: label, classes: [good, bad]}
-    subject: {field: user}
-""" + REST + """\
-preprocess:
-  operators:
-    - {op: csv_fields, fields: [x, y], as: numbers}
-    - {op: standardize, on: numbers}
-    - {op: csv_words, fields: [kind], as: kind}
-    - {op: vocab, on: kind, as: kinds}
-  batch: {samples: 32}
-training: {model: fm, loss: logistic}
-evaluation:
-  - {name: e, on: new, strategy: slicing, models: matrix, every: 1 month, metrics: [accuracy]}
-"""
-LINES = HEAD + """\
-datasets:
-  - name: d
-    source: {path: FOLDER, format: jsonl, include: "*.jsonl"}
-    time: {from: field, field: ts}
-    label: {field: mark.name, classes: stream}
-    key: {field: id}
-""" + REST + """\
-preprocess:
-  operators:
-    - {op: json_text, field: text}
-    - {op: normalize_text}
-    - {op: tokenize_words}
-    - {op: vocab}
-  batch: {samples: 32}
-training: {model: text_bag, loss: softmax}
-evaluation:
-  - {name: e, on: new, strategy: slicing, models: matrix, every: 1 month, metrics: [accuracy]}
-"""
-PICTURES = HEAD + """\
-datasets:
-  - name: d
-    source: {path: FOLDER, format: files, include: "*.png"}
-    time: {from: mtime}
-    label: {from: folder, classes: [cat, dog]}
-""" + REST + """\
-preprocess:
-  operators:
-    - {op: decode_png}
-    - {op: resize, size: [8, 8]}
-    - {op: normalize, mean: [0, 0, 0], std: [1, 1, 1]}
-  batch: {samples: 8}
-training: {model: linear, loss: logistic}
-evaluation:
-  - {name: e, on: new, strategy: slicing, models: matrix, every: 1 month, metrics: [roc_auc]}
-"""
-FILES = HEAD + """\
-datasets:
-  - name: d
-    source: {path: FOLDER, format: files, include: "*.txt", manifest: labels.csv}
-    time: {from: manifest}
-    label: {from: manifest, type: float}
-""" + REST + """\
-preprocess:
-  operators:
-    - {op: tokenize_words}
-    - {op: tokenize_hash, buckets: 1000}
-  batch: {samples: 8}
-training: {model: {name: text_bag, buckets: 1000}, loss: squared}
-evaluation:
-  - {name: e, on: new, strategy: slicing, models: matrix, every: 1 month, metrics: [mse]}
-"""
-
-# ---- data that is good ----
-
-
-def table():
-    rows = [f"2020-01-{i % 28 + 1:02d},u{i % 7},{i}.5,{100 - i},k{i % 5},{('good', 'bad')[i % 2]}" for i in range(200)]
-    return {"a.csv": "ts,user,x,y,kind,label\n" + "\n".join(rows) + "\n"}
-
-
-def lines():
-    rows = [{"ts": 1600000000 + i, "id": i, "text": f"word{i % 9} and more", "mark": {"name": "abc"[i % 3]}} for i in range(200)]
-    return {"a.jsonl": "".join(json.dumps(row) + "\n" for row in rows)}
-
-
-def png(height, width, channels=3):
-    def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    pixels = b"".join(b"\0" + bytes((x * y + x) % 256 for x in range(width * channels)) for y in range(height))
-    about = struct.pack(">IIBBBBB", width, height, 8, {1: 0, 3: 2}[channels], 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", about) + chunk(b"IDAT", zlib.compress(pixels)) + chunk(b"IEND", b"")
-
-
-def pictures():
-    return {f"{('cat', 'dog')[i % 2]}/{i:02d}.png": png(10 + i, 12) for i in range(20)}
-
-
-def files():
-    rows = "".join(f"{i:02d}.txt,2020-01-01T00:00:{i:02d}Z,{i}.25\n" for i in range(20))
-    return {f"{i:02d}.txt": f"some words {i}" for i in range(20)} | {"labels.csv": "path,time,label\n" + rows}
-
-
-KINDS = {"table": (TABLE, table), "lines": (LINES, lines), "pictures": (PICTURES, pictures), "files": (FILES, files)}
-
-
-def put(folder, data):
-    for path, content in data.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_bytes(content if isinstance(content, bytes) else content.encode())
-
-
-def zstd(content):
-    """A frame of blocks that are not compressed (RFC 8878, 3.1.1); its size is not announced."""
-    content = content if isinstance(content, bytes) else content.encode()
-    pieces = [content[i:i + 2**16] for i in range(0, len(content), 2**16)] or [b""]
-    blocks = ((len(piece) << 3 | (i == len(pieces) - 1)).to_bytes(3, "little") + piece for i, piece in enumerate(pieces))
-    return b"\x28\xb5\x2f\xfd\0\x70" + b"".join(blocks)
-
-
-@contextlib.contextmanager
-def in_folder(folder, text, data):
-    with tempfile.TemporaryDirectory(dir=folder) as name:
-        put(Path(name), data)
-        yield text.replace("FOLDER", name), name
-
-
-@contextlib.contextmanager
-def compressed(folder, text, data):
-    """The same file names, and .zst."""
-    text = re.sub(r'include: "([^"]*)"', r'include: "\1.zst", import: copy', text)
-    with in_folder(folder, text, {name + ".zst": zstd(content) for name, content in data.items()}) as found:
-        yield found
-
-
-@functools.cache
-def store():
-    os.environ.update(AWS_ACCESS_KEY_ID=KEY_ID, AWS_SECRET_ACCESS_KEY=SECRET)
-    return Store(page=1000)
-
-
-@contextlib.contextmanager
-def in_bucket(folder, text, data):
-    store().history.clear()
-    for name, content in data.items():
-        store().put("day/" + name, content)
-    bucket = f's3: {{endpoint: "{store().endpoint}", bucket: {BUCKET}, prefix: day/, region: {REGION}}}'
-    yield text.replace("path: FOLDER", bucket), f"s3://{BUCKET}/day"
-
-
-@contextlib.contextmanager
-def compressed_in_bucket(folder, text, data):
-    text = re.sub(r'include: "([^"]*)"', r'include: "\1.zst", import: copy', text)
-    with in_bucket(folder, text, {name + ".zst": zstd(content) for name, content in data.items()}) as found:
-        yield found
-
-
-def check(folder, kind, file_changes, data_changes, *options, place=in_folder):
-    """Returns the answer for a pipeline and its data, each changed."""
-    text, make = KINDS[kind]
-    data = make()
-    for change in data_changes:
-        change(data)
-    for old, new in file_changes:
-        assert text.count(old) == 1, (old, text)
-        text = text.replace(old, new)
-    pipeline = folder / "p.yaml"
-    with place(folder, text, data) as (text, name):
-        pipeline.write_text(text)
-        done = subprocess.run([binaries() / "weir", "config", "check", pipeline, "--data", "--json", *options], capture_output=True, text=True)
-    assert done.returncode in (0, 2), done
-    answer = json.loads(done.stdout)
-    assert answer["valid"] == (done.returncode == 0)
-    answer["lines"] = [line.replace(name, "DATA") for line in answer["complaints"]]
-    return answer
-
-
-# ---- changes of data ----
-
-
-def swap(path, old, new, count=-1):
-    def change(data):
-        assert old in data[path], (old, data[path][:100])
-        data[path] = data[path].replace(old, new, count)
-    return change
-
-
-def add(path, content):
-    def change(data):
-        data[path] = content
-    return change
-
-
-def each(path, function):
-    """Changes all records of a file of JSON lines."""
-    def change(data):
-        data[path] = "".join(json.dumps(function(json.loads(line))) + "\n" for line in data[path].splitlines())
-    return change
-
-
-def without(*names):
-    return lambda row: {name: value for name, value in row.items() if name not in names}
-
-
-def keep(path):
-    def change(data):
-        for other in set(data) - {path}:
-            del data[other]
-    return change
-
+from datalab import (
+    SECRET, TABLE, add, check, compressed, compressed_in_bucket, each, files, in_bucket, in_folder, keep, lines, pictures, png, put,
+    store, swap, table, without, zstd)
+from weirlab import binaries, run_tests
 
 TIME = r"datasets\[0\]\.time: "
 LABEL = r"datasets\[0\]\.label: "
@@ -261,6 +41,11 @@ EACH = [  # kind, changes of the pipeline file, changes of the data, what the on
     ("table", [], [swap("a.csv", "ts,user,x,y,kind,label\n", "")], SOURCE + r"DATA/a\.csv: line 1: found a record, expected names of columns: source\.header: .*"),
     ("table", [('"*.csv"', '"*.CSV"')], [], r"datasets\[0\]\.source\.include: found no file in DATA that matches \"\*\.CSV\", but a\.csv: expected a pattern .*"),
     ("files", [('"*.txt"', '"*.text"')], [], r"datasets\[0\]\.source\.include: found no file in DATA .*, but 00\.txt, 01\.txt, 02\.txt …: expected .*"),
+    ("table", [], [swap("a.csv", table()["a.csv"], "<html><body>not found</body></html>\n")],
+     SOURCE + r"DATA/a\.csv: line 1: found a single column, '<html><body>not found</body></html>', which is none of those that are declared: is it a table\?"),
+    ("table", [('"*.csv",', '"*.csv", delimiter: tab,')], [], SOURCE.rstrip(": ") + r"\.delimiter: found 'tab', expected one character, no quote; a tab is \"\\t\""),
+    ("table", [(", classes: [good, bad]", "")], [swap("a.csv", ",good\n", ",-1.5,-0.5\n"), swap("a.csv", ",bad\n", ",2.5,1\n"), swap("a.csv", "ts,user,x,y,kind,label\n", "")],
+     SOURCE + r"DATA/a\.csv: line 1: found a record, expected names of columns: .*"),
     # records
     ("table", [], [swap("a.csv", ",k1,", ",k1,k2,")], SOURCE + r"40 of 200: DATA/a\.csv:3: found 7 fields, expected 6 as in the header"),
     ("table", [], [swap("a.csv", "2020-01-05", "05/01/2020")], TIME + r"7 of 200: DATA/a\.csv:6: time 'ts': found \"99/99/9999\" .*expected RFC 3339.*"),
@@ -276,6 +61,13 @@ EACH = [  # kind, changes of the pipeline file, changes of the data, what the on
     ("lines", [], [lambda data: add("a.jsonl", data["a.jsonl"].encode("utf-16"))(data)], SOURCE + r"DATA/a\.jsonl: found lines in UTF-16, expected UTF-8: iconv .*"),
     ("table", [], [add("a.csv", table()["a.csv"] + 60000 * "2020-01-01,u,1,2,k0,good\n"), add("c.csv", table()["a.csv"].replace("label\n", "lable\n"))],
      LABEL + r"DATA/c\.csv: line 1: found no column 'label' among 6 \(ts, user, x, y, kind, lable\).*"),
+    ("table", [(", classes: [good, bad]", ""), ("    subject: {field: user}\n", "")], [swap("a.csv", ",good\n", ',"1,5"\n', 9), swap("a.csv", ",good\n", ",0\n"), swap("a.csv", ",bad\n", ",1\n")],
+     LABEL + r"9 of 200: DATA/a\.csv:2: label: found '1,5', expected an integer; a label is written with a point"),
+    ("table", [(", classes: [good, bad]", ""), ("    subject: {field: user}\n", "")], [swap("a.csv", ",good\n", ",NA\n", 9), swap("a.csv", ",good\n", ",0\n"), swap("a.csv", ",bad\n", ",1.0\n")],
+     LABEL + r"9 of 200: DATA/a\.csv:2: label: found 'NA', expected an integer; source\.missing may list it, .*"),
+    ("table", [(", classes: [good, bad]", ""), ("    subject: {field: user}\n", "")], [swap("a.csv", ",good\n", ",1 EUR\n", 9), swap("a.csv", ",good\n", ",0\n"), swap("a.csv", ",bad\n", ",1.0\n")],
+     LABEL + r"9 of 200: DATA/a\.csv:2: label: found '1 EUR', expected an integer; names need classes: stream, and numbers stand without their unit"),
+    ("table", [("field: ts}", 'field: ts, pattern: "%Y-%m-%d %H:%M %p"}')], [], r"datasets\[0\]\.time\.pattern: found '%Y-%m-%d %H:%M %p', expected %I beside %p: .*"),
     # operators on tables
     ("table", [], [swap("a.csv", ".5,", ".5 kg,")], OPERATORS + r"csv_fields: 200 of 200: DATA/a\.csv:2: column 'x': found \"9\.9 aa\" .*expected a number"),
     ("table", [], [swap("a.csv", ",7.5,", ",NA,"), swap("a.csv", ",8.5,", ",NA,"), swap("a.csv", ",9.5,", ",NA,")],
@@ -323,7 +115,17 @@ EACH = [  # kind, changes of the pipeline file, changes of the data, what the on
     ("lines", [("{field: mark.name, classes: stream}", "{field: vec, values: [f32, 2]}"), ("[accuracy]", "[mse]")],
      [each("a.jsonl", lambda row: row | {"vec": [1, 2]})], r"training\.loss: found 'softmax', expected squared, because labels of dataset 'd' are vectors.*"),
     ("lines", [("{op: json_text, field: text}\n    - {op: normalize_text}\n    - {op: tokenize_words}\n    - {op: vocab}", "{op: json_fields, fields: [id, text]}"), ("text_bag", "linear")], [],
-     OPERATORS + r"json_fields: 200 of 200: DATA/a\.jsonl:1: field 'text': expected a number"),
+     OPERATORS + r"json_fields: 200 of 200: DATA/a\.jsonl:1: field 'text': found a text, expected a number: json_text takes it; a number stands in no quotes"),
+    ("lines", [("{op: json_text, field: text}\n    - {op: normalize_text}\n    - {op: tokenize_words}\n    - {op: vocab}", "{op: json_fields, fields: [mark]}"), ("text_bag", "linear")], [],
+     OPERATORS + r"json_fields: 200 of 200: DATA/a\.jsonl:1: field 'mark': found an object, expected a number: a\.b is b inside a"),
+    ("lines", [("field: text}", "field: id}")], [], OPERATORS + r"json_text: 200 of 200: DATA/a\.jsonl:1: field 'id': found a number, expected a string: json_fields takes it"),
+    ("lines", [], [swap("a.jsonl", '"', "'")], SOURCE + r"200 of 200: DATA/a\.jsonl:1: found a single quote instead of JSON's double one at column 2, expected one object a line"),
+    ("lines", [], [swap("a.jsonl", '"id": 1', '"id": NaN, "x": 1')], SOURCE + r"111 of 200: DATA/a\.jsonl:2: found NaN or Infinity instead of JSON's null at column 26, .*"),
+    ("lines", [], [swap("a.jsonl", '"mark": {', '"is": True, "mark": {')], SOURCE + r"200 of 200: DATA/a\.jsonl:1: found True, False or None instead of JSON's true.*"),
+    ("lines", [("stream", "[aa, bb, cc]")], [each("a.jsonl", lambda row: row | {"mark": {"name": "abc"[row["id"] % 3] * 2 + "x" * (row["id"] % 3 == 1)}})],
+     LABEL + r"67 of 200: DATA/a\.jsonl:2: label: found 'bbx', expected one of the declared classes \(did you mean 'bb'\?\)"),
+    ("lines", [("{field: mark.name, classes: stream}", "{field: sold, classes: [no, yes]}"), ("softmax", "logistic")], [each("a.jsonl", lambda row: row | {"sold": row["id"] % 2 == 0})],
+     LABEL + r"200 of 200: DATA/a\.jsonl:1: label: found '1', expected one of the declared classes: 0 and 1, or false and true, need none declared"),
     ("lines", [], [swap("a.jsonl", '"text": "word1', '"text": "x", "text": "word1')],
      OPERATORS + r"json_text: 23 of 200: DATA/a\.jsonl:2: byte 66: found a declared field twice, expected it once, expected one JSON object"),
     ("lines", [("{op: json_text, field: text}", "{op: csv_text, field: text}")], [],
@@ -376,6 +178,7 @@ GOOD = [  # what a rule must not refuse, and what is shown of it
     ("table", [], [swap("a.csv", ",7.5,", ",NA,")], "csv_words", "kind ["),
     ("table", [('"*.csv",', '"*.csv", missing: [NA],'), ("[x, y], as", "[x, y], fill: 0, as")], [swap("a.csv", ",5.5,", ",NA,"), swap("a.csv", ",6.5,", ",NA,"), swap("a.csv", ",7.5,", ",NA,")], "csv_fields", "numbers"),
     ("table", [], [add("b.csv", table()["a.csv"].replace("2020", "2021"))], "csv_fields", "numbers"),
+    ("table", [(", classes: [good, bad]", "")], [swap("a.csv", ",good\n", ",1.0\n"), swap("a.csv", ",bad\n", ",0.0\n")], "csv_fields", "numbers"),
     ("lines", [], [], "tokenize_words", 'text -> words ["word0", "and", "more"] 3 words'),
     ("lines", [("classes: stream", "classes: [a, b, c]")], [], "vocab", "words -> tokens [3, 1, 2]"),
     ("pictures", [], [], "decode_png", "payload -> picture a picture of 1"),
@@ -564,6 +367,30 @@ def test_what_is_submitted_is_looked_at_as_before_a_run(folder):
     assert "2020-01-01" not in said and not (folder / "nobody").exists(), done
 
 
+def test_fields_of_json_that_no_record_has_are_remarked(folder):
+    text, last = "{op: json_text, field: text}", "    - {op: vocab}\n"
+    for old, new, expected in (
+            (text, text, None), (text, "{op: json_text, field: text, optional: true}", None),
+            (text, "{op: json_text, field: txet, optional: true}", "json_text: none of 200 records has 'txet', which is an empty text in each then"),
+            (text, "{op: json_text, field: [text, title], optional: true}", "json_text: none of 200 records has 'title', which is "),
+            (last, last + "    - {op: json_fields, fields: [id, marks.name, x], fill: -1}\n",
+             "json_fields: none of 200 records has 'marks.name', 'x', which is -1 in each then: expected a field of theirs; "
+             "those of DATA/a.jsonl:1 are ts, id, text, mark")):
+        answer = check(folder, "lines", [(old, new)], [])
+        found = [line for line in answer["lines"] if "learns nothing from 'features'" not in line]
+        assert answer["valid"] and len(found) == (expected is not None), (new, answer)
+        assert expected is None or f": preprocess.operators: {expected}" in found[0], (expected, found)
+
+
+def test_of_files_of_one_sample_some_everywhere_are_looked_at(folder):
+    def sort(data):
+        data.clear()
+        data.update({f"{('cat', 'dog')[i > 2200]}/{i:04d}.png": png(8, 8) for i in range(2400)})
+
+    answer = check(folder, "pictures", [], [sort])
+    assert answer["valid"] and answer["lines"] == [], answer
+
+
 def test_what_never_comes_about_is_remarked(folder):
     """All of the data is there, and no trigger or evaluation comes of it: a file that may be meant so."""
     answer = check(folder, "lines", [("samples: 100", "samples: 201")], [])
@@ -601,6 +428,15 @@ def test_a_trigger_beyond_data_of_which_a_part_was_looked_at_is_remarked(folder)
         about = int(re.search(r"trigger\.samples: found 500000, and the datasets hold about (\d+) samples \(by the size of their files\)", line)[1])
         assert 0.9 * samples < about < 1.1 * samples, line
         assert check(folder, "lines", [("samples: 100", f"samples: {samples}")], [change])["lines"] == []
+
+
+def test_large_numbers_before_a_built_in_model_are_remarked(folder):
+    plain = ("    - {op: standardize, on: numbers}\n", "")
+    (line,) = check(folder, "table", [plain], [])["lines"]
+    assert line.endswith("training.model: tensor 'numbers' holds numbers as large as 199.5, from which fm hardly learns: standardize brings them near 1 "
+                         "(normalize those of pictures)"), line
+    for changes in ([plain, ("[x, y]", "[y]")], [plain, ("{model: fm, loss: logistic}", "{program: mine}")]):
+        assert check(folder, "table", changes, [])["lines"] == [], changes
 
 
 def test_evaluations_without_end_are_refused_with_their_number(folder):

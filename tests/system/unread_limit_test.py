@@ -55,7 +55,7 @@ def too_many_unread_samples_stop_the_run_with_their_place():
     assert error.startswith("job 1: "), error
     assert "more than preprocess.on_error: {skip: 1%} bears: sample " in error, error
     assert "(line " in error and "rows.csv) cannot be read: csv_fields: column 'x': found 'NA'" in error, error
-    assert error.endswith('expected a number: missing: ["NA"] and fill take it'), error
+    assert error.endswith("expected a number: missing: ['NA'] and fill take it"), error
 
 
 def a_limit_that_bears_them_counts_them_everywhere():

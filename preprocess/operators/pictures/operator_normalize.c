@@ -38,8 +38,8 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     const struct column_about *about = &schema->column[ret_plan->in];
     if (about->kind != COLUMN_DENSE)
         return weir_fail(err, WEIR_INVALID,
-                         "column %s holds pictures of any size, expected one size: crop or resize "
-                         "them first",
+                         "column %s holds pictures of any size, expected one size: crop them "
+                         "first, or resize them to a height and a width, such as [32, 32]",
                          about->name);
     size_t channels = about->shape[2];
     weir_require(channels <= CHANNELS_MAX);

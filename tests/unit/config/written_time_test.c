@@ -231,6 +231,8 @@ static void what_cannot_be_read_by_is_refused_with_its_place(void **state)
         {"{pattern: []}", "expected a text such as"},
         {"{pattern: [\"%Y\", {a: b}]}", "expected a text such as"},
         {"{pattern: \"%s\"}", "a number since 1970 needs unit"},
+        {"{pattern: \"%d/%m/%Y %H:%M %p\"}", "expected %I beside %p"},
+        {"{pattern: \"%d/%m/%Y %I:%M\"}", "expected %p beside %I, or %H"},
         {"{pattern: \"%Y-%m-%d %Z\"}", "say zone, or read an offset by %z"},
         {"{zone: Europe/Nowhere}",
          "p.yaml:1:8: datasets[0].time.zone: found no time zone 'Europe/Nowhere'"},

@@ -41,7 +41,7 @@ static const struct {
     {"{op: csv_fields, columns: [age, x], fields: [age, x]}",
      "NA,1",
      {0},
-     "column 'age': found 'NA', expected a number: missing: [\"NA\"] and fill take it"},
+     "column 'age': found 'NA', expected a number: missing: ['NA'] and fill take it"},
     {"{op: csv_fields, fields: [0, 1, 2], fill: 7, missing: [NA, '?']}", "NA,,?", {7, 7, 7}, NULL},
     {"{op: csv_fields, fields: [0], fill: 7, missing: [NA, '?']}", "N", {0}, "expected a number"},
     {"{op: csv_fields, columns: [a], fields: [a]}", "\"1", {0}, "column 'a': found a quote"},

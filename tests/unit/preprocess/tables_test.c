@@ -129,7 +129,7 @@ static const struct {
     {WITH(", missing: [NA]") "operators: [{op: csv_fields, fields: [a, b]}]", "NA,2,3",
      "column 'a': found nothing (what is declared missing), expected a number: fill takes it"},
     {WITH(", missing: [NA]") "operators: [{op: csv_fields, fields: [a], fill: -1}]", "\"NA\",2,3",
-     "column 'a': found 'NA', expected a number: missing: [\"NA\"] and fill take it"},
+     "column 'a': found 'NA', expected a number: missing: ['NA'] and fill take it"},
     {WITH(", missing: [NA]") "operators: [{op: csv_fields, fields: [a, b], fill: -1, missing: "
                              "['?']}]",
      "?,2,3", "-1 2"},
