@@ -109,7 +109,8 @@ static enum weir_status check_count(const struct pipeline *pipeline,
         return WEIR_OK;
     return weir_fail(err, WEIR_LIMIT,
                      "evaluation '%s': %" PRIu64 " intervals to measure models on, expected at "
-                     "most %d: a longer `every`, or from and to (weir apply changes it)",
+                     "most %d: a longer `every`, or from and to, or triggers that fire less often "
+                     "(weir apply changes it)",
                      evaluation->name, count, EVALUATION_INTERVALS_MAX);
 }
 

@@ -430,6 +430,22 @@ def test_a_trigger_beyond_data_of_which_a_part_was_looked_at_is_remarked(folder)
         assert check(folder, "lines", [("samples: 100", f"samples: {samples}")], [change])["lines"] == []
 
 
+def test_slices_and_periods_beyond_a_large_file_are_remarked(folder):
+    def grow(data):  # 80,000 records, of which the first 10,000 or so are looked at: of some 5,000 minutes
+        data["a.jsonl"] = "".join(json.dumps({"ts": 1600000000 + i * 30, "id": i, "text": f"word{i % 9} and more", "mark": {"name": "abc"[i % 3]}}) + "\n"
+                                  for i in range(80_000))
+
+    every, trigger = "strategy: slicing, models: matrix, every: 1 month", "{policy: amount, samples: 100}"
+    for changes, expected in (
+            ([(every, "strategy: slicing, every: 1 year")], "evaluation.every: found 1 year, and samples are from 2020-09-13T12:26:40Z to about 2020-10-"),
+            ([(every, "strategy: slicing, every: 1w")], None),
+            ([(trigger, "{policy: time, every: 1 year}")], "trigger.every: found 1 year, and samples are from 2020-09-13T12:26:40Z to about 2020-10-"),
+            ([(trigger, "{policy: time, every: 1w}")], None)):
+        answer = check(folder, "lines", changes, [grow])
+        lines = [line for line in answer["lines"] if expected is None or expected in line]
+        assert answer["valid"] and len(answer["lines"]) == len(lines) == (expected is not None), (changes, answer)
+
+
 def test_large_numbers_before_a_built_in_model_are_remarked(folder):
     plain = ("    - {op: standardize, on: numbers}\n", "")
     (line,) = check(folder, "table", [plain], [])["lines"]
@@ -444,13 +460,33 @@ def test_evaluations_without_end_are_refused_with_their_number(folder):
         rows = [json.loads(line) for line in data["a.jsonl"].splitlines()]
         data["a.jsonl"] = "".join(json.dumps(row | {"ts": 1600000000 + i * 86400}) + "\n" for i, row in enumerate(rows))
 
-    found = re.escape("evaluation.every: found 1s, which makes 17193601 intervals to measure models on, expected at most 10000: a longer one, or from and to")
-    for every in ("1s", "1s, from: 2020-01-01", "1s, to: 2030-01-01"):
-        answer = check(folder, "lines", [("every: 1 month", f"every: {every}")], [spread])
-        assert not answer["valid"] and len(answer["lines"]) == 1, answer
-        assert re.search(r"p\.yaml:\d+:\d+: evaluation\.every: found 1s, which makes \d{8} intervals", answer["lines"][0]), answer
-        assert every != "1s" or re.search(found, answer["lines"][0]), answer
-    assert check(folder, "lines", [("every: 1 month", "every: 1s, from: 2020-09-14, to: 2020-09-14T02:00:00Z")], [spread])["valid"]
+    every, strategy, trigger = "every: 1 month", "strategy: slicing, models: matrix, every: 1 month", "{policy: amount, samples: 100}"
+    daily = (trigger, "{policy: time, every: 1d}")
+    for changes, valid, expected in (
+            ([(every, "every: 1s")], False, "every: found 1s, which makes about 85968"),  # from the first model on, of two
+            ([(every, "every: 1s, to: 2030-01-01")], False, "every: found 1s, which makes about 85968"),
+            ([(every, "every: 1s"), daily], False, "every: found 1s, which makes 17152001"),
+            ([(every, "every: 1s, from: 2020-09-14")], False, "every: found 1s, which makes 17152001"),
+            ([(every, "every: 20m"), (trigger, "{policy: amount, samples: 20}")], True, "every: found 20m, which makes about 128"),
+            ([(every, "every: 20m"), (trigger, "{policy: amount, samples: 199}")], True, None),
+            ([(every, "every: 1s, from: 2020-09-14, to: 2020-09-14T02:00:00Z")], True, None),
+            ([(strategy, "strategy: between_triggers"), (trigger, "{policy: time, every: 10m}")], False, "strategy: found between_triggers, which makes 286"),
+            ([(strategy, "strategy: between_triggers"), daily], True, None)):
+        answer = check(folder, "lines", changes, [spread])
+        assert answer["valid"] == valid and len(answer["lines"]) == (expected is not None), (changes, answer)
+        assert expected is None or "evaluation." + expected in answer["lines"][0], (expected, answer)
+        assert expected is None or " intervals to measure models on, expected at most 10000: " in answer["lines"][0], answer
+
+
+def test_triggers_without_end_are_foreseen_by_the_size_of_files(folder):
+    def grow(data):
+        data["a.jsonl"] = data["a.jsonl"] * 400  # 80,000 records
+
+    strategy = ("strategy: slicing, models: matrix, every: 1 month", "strategy: between_triggers")
+    for samples, valid, lines in ((2, False, 1), (6, True, 1), (20, True, 0)):
+        answer = check(folder, "lines", [strategy, ("samples: 100", f"samples: {samples}")], [grow])
+        assert answer["valid"] == valid and len(answer["lines"]) == lines, answer
+        assert lines == 0 or "evaluation.strategy: found between_triggers, which makes about " in answer["lines"][0], answer
 
 
 def test_texts_that_are_no_utf_8_are_remarked_with_what_to_do(folder):

@@ -6,9 +6,11 @@
 #include <cmocka.h>
 
 #include "core/base/bytes.h"
+#include "core/base/memory.h"
 #include "orchestrator/evaluations/section.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const int64_t DAY = INT64_C(86400000000);
@@ -231,6 +233,27 @@ static void of_too_many_intervals_the_newest_are_planned(void **state)
     }
 }
 
+static void of_too_many_triggers_the_newest_are_planned(void **state)
+{
+    enum { COUNT = EVALUATION_INTERVALS_MAX + 2000 };
+    const struct evaluation_strategy *strategy = orchestrator_strategy_find("between_triggers");
+    struct evaluation_model *models = weir_calloc(COUNT, sizeof(*models));
+    (void)state;
+    for (size_t i = 0; i < COUNT; i++)
+        models[i] = (struct evaluation_model){"m", (int64_t)i * 10, false};
+    for (int ended = 0; ended < 2; ended++) {
+        struct evaluation_intervals intervals = {0};
+        const struct evaluation_stream stream = {models, COUNT, COUNT * 10, ended == 1};
+        strategy->intervals(NULL, &stream, &intervals);
+        assert_int_equal(strategy->count(NULL, &stream), COUNT - 1 + ended);
+        assert_int_equal(intervals.count, EVALUATION_INTERVALS_MAX);
+        assert_int_equal(intervals.at[intervals.count - 1].to,
+                         ended == 1 ? COUNT * 10 + 1 : (COUNT - 1) * 10 + 1);
+        orchestrator_intervals_fini(&intervals);
+    }
+    free(models);
+}
+
 static void every_strategy_is_whole(void **state)
 {
     (void)state;
@@ -249,6 +272,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_too_many_intervals_the_newest_are_planned),
+        cmocka_unit_test(of_too_many_triggers_the_newest_are_planned),
         cmocka_unit_test(every_strategy_is_whole),
         cmocka_unit_test(a_plan_at_the_end_has_every_pair),
         cmocka_unit_test(what_is_planned_on_the_way_is_planned_at_the_end),
