@@ -88,6 +88,17 @@ static const char *nearest(const char *typed, struct weir_arena *memory)
     return cfg_nearest(typed, names);
 }
 
+/* The command of a group whose last word was typed alone: promote, of models promote; NULL: there is none. */
+static const char *grouped_as(const char *typed)
+{
+    for (size_t i = 0; i < cli_command_count(); i++) {
+        const char *words = cli_command_at(i)->words, *blank = strchr(words, ' ');
+        if (blank != NULL && strcmp(blank + 1, typed) == 0)
+            return words;
+    }
+    return NULL;
+}
+
 static enum weir_status fail_unknown(int argc, char **argv, int at, struct weir_error *err)
 {
     const char *second = at + 1 < argc && argv[at + 1][0] != '-' ? argv[at + 1] : "";
@@ -96,7 +107,7 @@ static enum weir_status fail_unknown(int argc, char **argv, int at, struct weir_
     WEIR_AUTO_FREE char *typed = weir_format("%.*s%s%.*s", SHOWN_MAX / 2, argv[at], two ? " " : "",
                                              SHOWN_MAX / 2, two ? second : "");
     WEIR_AUTO(weir_arena) memory = weir_arena_new();
-    const char *near = nearest(typed, memory);
+    const char *group = grouped_as(typed), *near = group != NULL ? group : nearest(typed, memory);
     if (grouped && (!two || near == NULL))
         return fail_group(argv[at], err);
     if (near == NULL)

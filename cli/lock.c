@@ -43,8 +43,9 @@ static enum weir_status explain_absence(const char *data_dir, const char *path,
                          "removed: stop that platform and start it again",
                          data_dir);
     return weir_fail(err, WEIR_INVALID,
-                     "data directory %s %s: name another one with --data-dir, or begin with: "
-                     "orchestrator run PIPELINE.yaml --data-dir %s",
+                     "data directory %s %s: name another one with --data-dir, a platform elsewhere "
+                     "with --key or by weir context use, or begin with: orchestrator run "
+                     "PIPELINE.yaml --data-dir %s",
                      data_dir,
                      stat(data_dir, &found) == 0 ? "holds nothing of Weir" : "does not exist",
                      data_dir);

@@ -21,9 +21,13 @@ static enum weir_status check(const char *file, const struct cli_place *place,
                               struct weir_error *err)
 {
     bool looks = !place->is_elsewhere && reads_alike(place->data_dir);
-    const char *const arguments[] = {
-        "--check-config", file, looks ? "--before-run" : "--elsewhere", looks ? "--data-dir" : NULL,
-        place->data_dir,  NULL};
+    const char *const arguments[] = {"--check-config",
+                                     file,
+                                     "--submitted",
+                                     looks ? "--before-run" : "--elsewhere",
+                                     looks ? "--data-dir" : NULL,
+                                     place->data_dir,
+                                     NULL};
     struct cli_program_end end;
     enum weir_status status = cli_program_run("orchestrator", arguments, &end, err);
     if (status != WEIR_OK)

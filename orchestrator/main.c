@@ -42,6 +42,7 @@ struct command {
     bool data;
     bool before_run;
     bool elsewhere;
+    bool submitted;
     bool describe_config;
     bool describe_states;
     bool describe_metrics;
@@ -105,6 +106,9 @@ static const struct weir_option OPTIONS[] = {
     {"elsewhere", NULL,
      "with --check-config: the data is on another host, or comes later: a missing folder is no mistake",
      OPTION(elsewhere)},
+    {"submitted", NULL,
+     "with --check-config: a platform is given the file, and holds it against its system file itself",
+     OPTION(submitted)},
     {"check-system", "FILE", "check a system file", OPTION(check_system)},
     {"print-config", "FILE", "print its effective values", OPTION(print_config)},
     {"read-receipt", "FILE", "print what a receipt says of itself, if it is as it was signed",
@@ -184,7 +188,7 @@ static int check_config(const struct command *command)
     CFG_AUTO_COMPLAINTS complaints = {0};
     const char *file = command->check_config;
     struct orchestrator_system system = {.user = NULL};
-    const struct orchestrator_site site = {&system.prices, &system.sharing};
+    const struct orchestrator_site site = {&system.prices, &system.sharing}, of_platform = {0};
     enum weir_status status;
     bool is_alone = command->system == NULL && command->programs.count == 0;
     struct orchestrator_checked checked = {.path = file, .is_elsewhere = command->elsewhere};
@@ -192,6 +196,8 @@ static int check_config(const struct command *command)
         is_alone || cfg_note(&complaints, hand_on_allowed(command, &system, &err), &err);
     if (is_allowed && command->system != NULL)
         checked.site = &site;
+    else if (command->submitted)
+        checked.site = &of_platform;
     checked.user = system.user;
     if (!is_allowed) {
         status = orchestrator_checking_file(&checked, &text, &complaints); /* by itself */

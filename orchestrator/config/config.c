@@ -251,15 +251,17 @@ static enum weir_status check_start_from(const char *start_from, const struct we
     const char *word = cfg_nearest(start_from, WORDS), *dash = strrchr(start_from, '-');
     bool is_model = dash != NULL && strpbrk(dash, "0123456789") != NULL;
 
-    if (word != NULL && strcmp(word, start_from) != 0 && !is_model)
+    if (start_from[0] == '/' || (word != NULL && strcmp(word, start_from) == 0) ||
+        (is_model && strchr(start_from, '/') == NULL))
+        return WEIR_OK;
+    if (word != NULL)
         return weir_yaml_fail(node, err, "training.start_from: found '%s' (did you mean %s?)",
                               start_from, word);
-    if (start_from[0] == '/' || strchr(start_from, '/') == NULL)
-        return WEIR_OK;
-    return weir_yaml_fail(node, err,
-                          "training.start_from: expected previous, scratch, a model's name or the "
-                          "absolute path of a model's file, found '%s'",
-                          start_from);
+    return weir_yaml_fail(
+        node, err,
+        "training.start_from: expected previous, scratch, a model's name (mine-3) "
+        "or the absolute path of a model's file, found '%s'",
+        start_from);
 }
 
 static enum weir_status read_deletion(struct orchestrator_config *config,
@@ -412,11 +414,11 @@ enum weir_status orchestrator_config_check_system(const struct orchestrator_conf
     CFG_AUTO_COMPLAINTS all = {0};
 
     cfg_note(&all, check_program(config, &one), &one);
-    if (site != NULL) {
+    if (site != NULL)
         cfg_note(&all, orchestrator_budget_check_prices(budget, "budget", site->prices, &one),
                  &one);
+    if (site != NULL && site->sharing != NULL)
         cfg_note(&all, check_slots(config, site->sharing, &one), &one);
-    }
     return cfg_complaints_end(&all, err);
 }
 

@@ -1,4 +1,5 @@
-/* The parts of a system file that a pipeline is held against. */
+/* The parts of a system file that a pipeline is held against; NULL: whoever is given the pipeline has one of its own,
+ * and looks at it then. */
 #ifndef ORCHESTRATOR_CONFIG_SITE_H
 #define ORCHESTRATOR_CONFIG_SITE_H
 

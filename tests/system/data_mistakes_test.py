@@ -68,6 +68,7 @@ EACH = [  # kind, changes of the pipeline file, changes of the data, what the on
     ("table", [(", classes: [good, bad]", ""), ("    subject: {field: user}\n", "")], [swap("a.csv", ",good\n", ",1 EUR\n", 9), swap("a.csv", ",good\n", ",0\n"), swap("a.csv", ",bad\n", ",1.0\n")],
      LABEL + r"9 of 200: DATA/a\.csv:2: label: found '1 EUR', expected an integer; names need classes: stream, and numbers stand without their unit"),
     ("table", [("field: ts}", 'field: ts, pattern: "%Y-%m-%d %H:%M %p"}')], [], r"datasets\[0\]\.time\.pattern: found '%Y-%m-%d %H:%M %p', expected %I beside %p: .*"),
+    ("table", [("loss: logistic", "loss: logistic, start_from: last")], [], r"training\.start_from: expected previous, scratch, a model's name \(mine-3\) .*, found 'last'"),
     # operators on tables
     ("table", [], [swap("a.csv", ".5,", ".5 kg,")], OPERATORS + r"csv_fields: 200 of 200: DATA/a\.csv:2: column 'x': found \"9\.9 aa\" .*expected a number"),
     ("table", [], [swap("a.csv", ",7.5,", ",NA,"), swap("a.csv", ",8.5,", ",NA,"), swap("a.csv", ",9.5,", ",NA,")],
@@ -365,6 +366,16 @@ def test_what_is_submitted_is_looked_at_as_before_a_run(folder):
     said = done.stdout + done.stderr
     assert done.returncode == 2 and "'lable' among 6" in said and "not submitted" in said, done
     assert "2020-01-01" not in said and not (folder / "nobody").exists(), done
+
+
+def test_prices_and_slots_are_left_to_the_platform_that_is_given_the_file(folder):
+    put(folder / "priced", table())
+    pipeline = folder / "priced.yaml"
+    pipeline.write_text(TABLE.replace("FOLDER", str(folder / "priced")) + "budget: {money: 5}\n")
+    for command, is_said in ((["config", "check", pipeline], True), (["--data-dir", folder / "nobody", "submit", pipeline], False)):
+        done = subprocess.run([binaries() / "weir", *command], capture_output=True, text=True)
+        assert ("budget.money: needs prices" in done.stdout + done.stderr) == is_said, done
+    assert "nobody does not exist: " in done.stderr and "weir context use" in done.stderr, done
 
 
 def test_fields_of_json_that_no_record_has_are_remarked(folder):

@@ -118,8 +118,8 @@ def test_another_pipeline_starts_from_one_by_name():
         "start_from: previous", "start_from: lab-2, retries: 0")
     run = run_another(lab, system, "other", built_in).finish(expect=1)
     assert "not a model of Weir's own trainer" in "".join(run.stderr), run.stderr
-    run = run_another(lab, system, "lost", text.replace("seed: 1}", "seed: 1, start_from: nobody}")).finish(expect=1)
-    assert "model nobody: there is none" in "".join(run.stderr), run.stderr
+    run = run_another(lab, system, "lost", text.replace("seed: 1}", "seed: 1, start_from: nobody-1}")).finish(expect=1)
+    assert "model nobody-1: there is none" in "".join(run.stderr), run.stderr
     lab.remove()
 
 

@@ -99,6 +99,7 @@ static void mistakes_are_told_with_what_was_meant(void **state)
     static const struct {
         const char *line, *text;
     } CASES[] = {
+        {"promote m-1", "unknown command 'promote' (did you mean models promote?)"},
         {"stauts", "unknown command 'stauts' (did you mean status?)"},
         {"modles list", "unknown command 'modles' (did you mean models?)"},
         {"erase requst", "unknown command 'erase requst' (did you mean erase request?)"},
