@@ -4,6 +4,7 @@
 
 #include "cli/answer.h"
 #include "cli/platform.h"
+#include "cli/predict_columns.h"
 #include "cli/push_input.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
@@ -33,8 +34,9 @@ struct predicting {
     struct cli_platform *platform;
     struct weir_rpc_peer *storage;
     json_t *opened; /* pipeline, dataset, model, classes */
-    bool whole_files;
+    bool whole_files, is_json;
     struct cli_cut cut;
+    bool is_compared; /* the columns of the input, with those that are read */
 
     uint64_t loan; /* of the piece; 0: the format is asked for */
     uint64_t first;
@@ -43,7 +45,8 @@ struct predicting {
     struct weir_error err;
 
     /* The piece, and where it stands in the input. */
-    const char *name;   /* of its file, where there are several; else NULL */
+    const char *path;   /* of its file; NULL: it has none */
+    const char *name;   /* the same where there are several; else NULL */
     char *const *paths; /* of its rows, where each is a file; else NULL */
     uint64_t first_record, skipped;
     struct weir_arena *texts;
@@ -91,6 +94,7 @@ static enum weir_status take_format(struct predicting *all, const struct msg_row
                                           .is_unquoted = lent->unquoted,
                                           .is_headless = lent->headless};
     all->whole_files = lent->whole_files;
+    all->is_json = strcmp(lent->format, "jsonl") == 0;
     return all->whole_files ? WEIR_OK : cli_cut_init(&all->cut, &format, &all->err);
 }
 
@@ -287,10 +291,27 @@ static enum weir_status predict(struct predicting *all, struct weir_frames *fram
 
 /* ---- input ---- */
 
+/* Looks at the columns of an input once. */
+static enum weir_status compare_columns(struct predicting *all, struct weir_bytes bytes,
+                                        struct weir_error *err)
+{
+    const struct cli_predict_rows rows = {
+        .place = all->path, .cut = &all->cut, .is_json = all->is_json, .bytes = bytes};
+    if (all->is_compared)
+        return WEIR_OK;
+    all->is_compared = true;
+    return cli_predict_columns_check(&rows, all->opened, err);
+}
+
 static enum weir_status predict_batch(struct predicting *all, struct cli_push_batch *batch,
                                       struct weir_error *err)
 {
     struct weir_frames frames = {.count = 0};
+    enum weir_status status = compare_columns(all, weir_buf_view(&batch->payload), err);
+    if (status != WEIR_OK) {
+        weir_buf_fini(&batch->payload);
+        return status;
+    }
     all->first_record = batch->first_record;
     all->skipped = batch->header_records + (cli_cut_counts_lines(&all->cut) ? 1 : 0);
     weir_frames_give(&frames, batch->payload.at, batch->payload.size);
@@ -313,6 +334,7 @@ static enum weir_status predict_input(struct predicting *all, int fd, struct wei
     struct cli_push_batch batch;
     enum weir_status status = WEIR_OK;
     uint64_t record;
+    all->is_compared = false;
     while (status == WEIR_OK && !cli_push_input_is_done(input)) {
         bool has_read = true;
         if (cli_push_input_wants(input))
@@ -331,7 +353,8 @@ static enum weir_status predict_file(struct predicting *all, const char *path,
                                      struct weir_error *err)
 {
     all->name = all->call->operand_count > 1 ? path : NULL;
-    if (strcmp(path, "-") == 0)
+    all->path = strcmp(path, "-") == 0 ? NULL : path;
+    if (all->path == NULL)
         return predict_input(all, STDIN_FILENO, err);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)

@@ -6,18 +6,6 @@
 
 static void request_next(struct topic_call *call, uint64_t after);
 
-/* Lines as a list. */
-static json_t *lines_json(const char *lines)
-{
-    json_t *array = json_array();
-    while (*lines) {
-        size_t size = strcspn(lines, "\n");
-        json_array_append_new(array, json_stringn(lines, size));
-        lines += size + (lines[size] == '\n');
-    }
-    return array;
-}
-
 static json_t *dataset_json(const struct msg_dataset_is *dataset)
 {
     json_t *json = JSON_FIELDS(
@@ -36,7 +24,7 @@ static json_t *dataset_json(const struct msg_dataset_is *dataset)
     };
     for (size_t i = 0; i < WEIR_COUNT(COUNTS); i++)
         json_object_set_new(json, COUNTS[i].name, json_integer((json_int_t)COUNTS[i].count));
-    json_object_set_new(json, "columns", lines_json(dataset->columns));
+    json_object_set_new(json, "columns", orchestrator_json_lines(dataset->columns));
     json_object_set_new(json, "classes", orchestrator_json_texts(dataset->classes));
     json_object_set_new(json, "complaints", orchestrator_json_texts(dataset->complaints));
     return json;

@@ -9,7 +9,7 @@
 #include "orchestrator/context/events.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/runs/run.h"
-#include "orchestrator/topics/classes.h"
+#include "orchestrator/topics/topic.h"
 #include "orchestrator/values/json_number.h"
 #include "orchestrator/values/json_object.h"
 
@@ -206,6 +206,68 @@ static const char *choose_dataset(const struct topic_call *call,
     return NULL;
 }
 
+/* Adds a name that an operator reads in records, once; columns of a table without names have numbers. */
+static void add_read(json_t *reads, const struct weir_yaml_node *name)
+{
+    const char *text = weir_yaml_text(name);
+    if (text == NULL || text[strspn(text, "0123456789")] == '\0')
+        return;
+    for (size_t i = 0; i < json_array_size(reads); i++)
+        if (strcmp(json_string_value(json_array_get(reads, i)), text) == 0)
+            return;
+    json_array_append_new(reads, json_string(text));
+}
+
+/* A list, or a single one. */
+static void add_all_read(json_t *reads, const struct weir_yaml_node *names)
+{
+    add_read(reads, names);
+    for (size_t i = 0; i < weir_yaml_length(names); i++)
+        add_read(reads, weir_yaml_at(names, i));
+}
+
+static json_t *reads_of(const struct orchestrator_config *config)
+{
+    json_t *reads = json_array();
+    const struct weir_yaml_node *operators =
+        weir_yaml_get(weir_yaml_get(weir_yaml_root(config->document), "preprocess"), "operators");
+    for (size_t i = 0; i < weir_yaml_length(operators); i++) {
+        const struct weir_yaml_node *one = weir_yaml_at(operators, i);
+        const char *on = weir_yaml_text(weir_yaml_get(one, "on"));
+        if (on != NULL && strcmp(on, "payload") != 0)
+            continue; /* of JSON inside a column, for example */
+        add_all_read(reads, weir_yaml_get(one, "fields"));
+        add_all_read(reads, weir_yaml_get(one, "field"));
+    }
+    return reads;
+}
+
+static void on_dataset(void *owner, const struct weir_reply *reply, const struct weir_error *err)
+{
+    struct topic_call *call = owner;
+    if (reply == NULL) {
+        orchestrator_topic_refuse(call, err);
+        return;
+    }
+    const struct msg_dataset_is *dataset = reply->message;
+    json_object_set_new(call->collected, "classes", orchestrator_json_texts(dataset->classes));
+    json_object_set_new(call->collected, "columns", orchestrator_json_lines(dataset->columns));
+    orchestrator_topic_answer(call, json_incref(call->collected));
+}
+
+/* The answer says the columns of the dataset, and those that operators read, so that rows can be held against them. */
+static void answer_open(struct topic_call *call, const struct orchestrator_config *config,
+                        const char *dataset)
+{
+    const struct msg_dataset_request request = {.name = dataset};
+    call->collected =
+        JSON_FIELDS(JSON_TEXT("pipeline", config->name), JSON_TEXT("dataset", dataset),
+                    JSON_TEXT("model", call->text), JSON_NEW("reads", reads_of(config)),
+                    JSON_TEXT("endpoint", weir_rpc_peer_endpoint(call->context->storage)));
+    weir_rpc_call(call->context->storage, MSG_dataset_request, &request, ORCHESTRATOR_REQUEST_MS,
+                  on_dataset, call);
+}
+
 void orchestrator_topic_predict_open(struct topic_call *call)
 {
     struct weir_error err;
@@ -220,9 +282,5 @@ void orchestrator_topic_predict_open(struct topic_call *call)
     else if (orchestrator_topic_choose_model(call, pipeline, &call->text, &err) != WEIR_OK)
         orchestrator_topic_refuse(call, &err);
     else
-        orchestrator_topic_answer_with_classes(
-            call, dataset,
-            JSON_FIELDS(JSON_TEXT("pipeline", config->name), JSON_TEXT("dataset", dataset),
-                        JSON_TEXT("model", call->text),
-                        JSON_TEXT("endpoint", weir_rpc_peer_endpoint(call->context->storage))));
+        answer_open(call, config, dataset);
 }

@@ -3,6 +3,8 @@
 
 #include "core/base/clock.h"
 
+#include <string.h>
+
 struct json_field orchestrator_field_or_null(const char *key, const char *text)
 {
     return JSON_NEW(key, text == NULL ? json_null() : json_string(text));
@@ -44,4 +46,15 @@ json_t *orchestrator_json_texts(struct weir_strs texts)
     for (size_t i = 0; i < texts.count; i++)
         json_array_append_new(list, json_string(texts.at[i]));
     return list;
+}
+
+json_t *orchestrator_json_lines(const char *lines)
+{
+    json_t *array = json_array();
+    while (*lines) {
+        size_t size = strcspn(lines, "\n");
+        json_array_append_new(array, json_stringn(lines, size));
+        lines += size + (lines[size] == '\n');
+    }
+    return array;
 }

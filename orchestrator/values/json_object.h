@@ -44,5 +44,7 @@ struct json_field orchestrator_field_shared(const char *key, json_t *value);
 json_t *orchestrator_json_object(const struct json_field *fields, size_t count);
 json_t *orchestrator_json_time(int64_t time_us);
 json_t *orchestrator_json_texts(struct weir_strs texts);
+/* Lines as a list. */
+json_t *orchestrator_json_lines(const char *lines);
 
 #endif

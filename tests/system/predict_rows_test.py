@@ -95,7 +95,11 @@ def test_lines_in_a_pipe_get_the_predictions_of_stored_samples():
         assert [one["values"] is None for one in said] == [False, True, True, False], said
         assert "expected one object a line" in said[1]["reason"], said
         assert_near([said[0]["values"], said[3]["values"]], expected[:2])
-        assert lab.ask("predict", "-", input="").stdout == ""
+        assert lab.ask("predict", "-", input="").stdout == "" and "found no field" not in done.stderr, done
+        for row, meant in (('{"txet": "a"}', " (is it 'txet'?)"), ('{"note": "n1"}', "")):
+            told = lab.ask("predict", "-", input=row + '\n{"note": "n2"}\n')
+            line = f"stdin: found no field 'text', which operators read: it counts as missing in each row{meant}\n"
+            assert told.stderr.endswith(line) and told.stderr.count("found no") == 1 and len(lines_of(told)) == 2, told
         assert len(list((lab.data_dir / "sets").iterdir())) == sets
         datasets = json.loads(lab.weir("datasets", "--json"))["datasets"]
         assert [one["live"] for one in datasets] == [len(records)], datasets
@@ -117,6 +121,15 @@ def test_a_csv_file_is_predicted_with_the_fit_of_the_model():
         said = lines_of(lab.ask("predict", shuffled))
         assert_near([one["values"] for one in lines_of(lab.ask("predict", other))], expected)
         twice = lines_of(lab.ask("predict", shuffled, "-", input=shuffled.read_text()))
+        misspelt, without = lab.folder / "d.csv", lab.folder / "e.csv"
+        misspelt.write_text("spnt,note\n1,x\n")
+        refused = lab.ask("predict", misspelt)
+        without.write_text("bought,note\n1,x\n")
+        told = lab.ask("predict", without)
+    assert refused.returncode != 0 and refused.stdout == "", refused
+    assert f"{misspelt}: found no column 'spent', which operators read, but 'spnt': expected it by its name" in refused.stderr, refused
+    assert f"{without}: found no column 'spent', which operators read: it counts as missing in each row" in told.stderr, told
+    assert told.returncode == 1 and [one["values"] for one in lines_of(told)] == [None], told
     assert [one["file"] for one in twice] == 50 * [str(shuffled)] + 50 * ["-"], twice
     assert [one["values"] for one in twice] == 2 * [one["values"] for one in said], twice
     assert [one["id"] for one in said] == list(range(2, 52)), said  # lines, after the header
