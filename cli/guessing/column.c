@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/base/utf8.h"
+#include "core/config/csv.h"
 #include "core/config/written_time.h"
 
 #include <ctype.h>
@@ -34,19 +35,6 @@ void cli_guess_column_fini(struct cli_guess_column *column)
 }
 
 /* ---- counting ---- */
-
-/* Words that stand for no value in tables, as R, pandas, SQL and people write them. */
-static bool is_mark(struct weir_bytes value)
-{
-    static const char *const MARKS[] = {"NA",   "N/A",  "na",   "n/a",    "NaN",  "nan",
-                                        "NULL", "null", "None", "none",   "#N/A", "\\N",
-                                        "?",    "-",    ".",    "missing"};
-
-    for (size_t i = 0; i < WEIR_COUNT(MARKS); i++)
-        if (weir_bytes_equal(value, weir_bytes_of(MARKS[i])))
-            return true;
-    return false;
-}
 
 static bool copy_text(struct weir_bytes value, char *copy, size_t size)
 {
@@ -84,6 +72,9 @@ static void add_number(struct cli_guess_column *column, double number)
         column->least = number;
     if (is_first || number > column->greatest)
         column->greatest = number;
+    column->sum += number;
+    column->squares += number * number;
+    column->falls += !is_first && number < column->newest ? 1 : 0;
     column->steps += !is_first && number == column->newest + 1 ? 1 : 0;
     column->newest = number;
     column->integers += number == floor(number) ? 1 : 0;
@@ -174,7 +165,7 @@ void cli_guess_column_add(struct cli_guess_column *column, struct weir_bytes who
     column->values++;
     add_words(column, value);
     add_distinct(column, whole); /* blanks around it are part of a class */
-    if (is_mark(value)) {
+    if (cfg_csv_is_blank_word(value)) {
         column->marked++;
         WEIR_AUTO_FREE char *mark = weir_strndup((const char *)value.at, value.size);
         json_object_set_new(column->marks, mark, json_true());
@@ -229,6 +220,14 @@ const char *cli_guess_column_unit(const struct cli_guess_column *column,
         }
     }
     return NULL;
+}
+
+bool cli_guess_column_ascends(const struct cli_guess_column *column)
+{
+    struct cli_guess_span span;
+
+    return column->falls == 0 && column->greatest > column->least &&
+           cli_guess_column_unit(column, &span) != NULL;
 }
 
 bool cli_guess_column_is_numeric(const struct cli_guess_column *column)

@@ -27,12 +27,14 @@ struct cli_guess_column {
     size_t integers;                /* of the numbers */
     size_t words;                   /* of all values, divided by blanks */
     double least, greatest, newest; /* of the numbers */
-    size_t steps;                   /* numbers that are one more than the number before */
-    json_t *distinct;               /* text -> times met; no more than CLI_GUESS_DISTINCT_MAX */
-    bool has_others;                /* values beyond those of `distinct` */
-    size_t filled_at;               /* number of values when `distinct` was full; 0: it is not */
-    size_t long_ones;               /* values too long for `distinct` */
-    uint64_t forms;                 /* bit f: form f has read all values that are not marked */
+    double sum, squares;
+    size_t falls;     /* numbers that are less than the number before */
+    size_t steps;     /* numbers that are one more than the number before */
+    json_t *distinct; /* text -> times met; no more than CLI_GUESS_DISTINCT_MAX */
+    bool has_others;  /* values beyond those of `distinct` */
+    size_t filled_at; /* number of values when `distinct` was full; 0: it is not */
+    size_t long_ones; /* values too long for `distinct` */
+    uint64_t forms;   /* bit f: form f has read all values that are not marked */
     struct cli_guess_span span[CLI_GUESS_FORMS_MAX];
 };
 
@@ -51,6 +53,8 @@ size_t cli_guess_column_form(const struct cli_guess_column *column);
 /* The unit ("s", "ms", "us", "ns") in which numbers are times between 1980 and 2100, or NULL. */
 const char *cli_guess_column_unit(const struct cli_guess_column *column,
                                   struct cli_guess_span *ret_span);
+/* True for such numbers that never fall: records are written as they happen. */
+bool cli_guess_column_ascends(const struct cli_guess_column *column);
 bool cli_guess_column_is_numeric(const struct cli_guess_column *column);
 bool cli_guess_column_is_constant(const struct cli_guess_column *column);
 /* Number of different values; CLI_GUESS_DISTINCT_MAX when there are more. */

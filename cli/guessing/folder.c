@@ -216,6 +216,12 @@ static char *pattern_of(const struct cli_guess_folder *folder)
                                                        : "*");
 }
 
+static void leave_out(struct cli_guess_folder *folder, const struct cli_guess_file *file)
+{
+    if (folder->others++ == 0)
+        folder->other = file->path;
+}
+
 static void settle(struct cli_guess_folder *folder)
 {
     for (size_t i = 0; i < folder->count; i++) {
@@ -223,7 +229,8 @@ static void settle(struct cli_guess_folder *folder)
 
         folder->has_manifest = folder->has_manifest || is_manifest(file);
         if (!cli_guess_folder_counts(folder, file)) {
-            folder->others += is_manifest(file) ? 0 : 1;
+            if (!is_manifest(file))
+                leave_out(folder, file);
             continue;
         }
         folder->counted++;
@@ -279,7 +286,7 @@ bool cli_guess_folder_leave_odd(struct cli_guess_folder *folder)
             continue;
         file->kind = CLI_GUESS_OTHER;
         folder->counted--;
-        folder->others++;
+        leave_out(folder, file);
         folder->bytes -= file->bytes;
     }
     free(folder->include);

@@ -36,6 +36,7 @@ struct cli_guess_folder {
     size_t count, capacity;
     enum cli_guess_kind kind; /* of the files that count */
     size_t counted, others;   /* files of that kind, and of any other */
+    const char *other;        /* first of the others; NULL: there is none */
     uint64_t bytes;           /* of those that count */
     char *include;            /* pattern of their names */
     bool is_compressed;       /* one of them is */

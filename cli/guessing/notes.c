@@ -1,7 +1,10 @@
 /* Lines for people: what was seen, what is guessed, what should be looked at. */
 #include "cli/guessing/pipeline.h"
 
+#include <math.h>
 #include <strings.h>
+
+static const double COMMON_SHARE = 0.95, FAR_DEVIATIONS = 15;
 
 static void note(json_t *list, struct weir_buf *line)
 {
@@ -155,6 +158,57 @@ static bool has_parts_of_time(const struct cli_guess *guess)
     return guess->roles.time == SIZE_MAX && found == WEIR_COUNT(PARTS);
 }
 
+/* Returns the share of the commonest value. */
+static double commonest(const struct cli_guess_column *column, const char **ret_value)
+{
+    json_int_t most = 0;
+    const char *value;
+    json_t *met;
+
+    json_object_foreach(column->distinct, value, met)
+    {
+        if (json_integer_value(met) <= most)
+            continue;
+        most = json_integer_value(met);
+        *ret_value = value;
+    }
+    return column->values > 0 ? (double)most / (double)column->values : 0;
+}
+
+/* How many standard deviations the value that is farthest from the mean lies off. */
+static double farthest(const struct cli_guess_column *column, double *ret_value)
+{
+    double count = (double)column->numbers, mean = column->sum / count;
+    double variance = column->squares / count - mean * mean;
+    bool is_greatest = column->greatest - mean >= mean - column->least;
+
+    *ret_value = is_greatest ? column->greatest : column->least;
+    return variance > 0 ? fabs(*ret_value - mean) / sqrt(variance) : 0;
+}
+
+/* Labels of which the usual metrics and losses say less than it seems. */
+static void note_label(const struct cli_guess *guess, json_t *list)
+{
+    WEIR_AUTO_BUF line = {0};
+    const struct cli_guess_column *column = &guess->table.columns[guess->roles.label];
+    const char *value = "";
+    double far;
+
+    if (guess->roles.task != CLI_GUESS_AMOUNT && commonest(column, &value) > COMMON_SHARE)
+        weir_buf_printf(
+            &line,
+            "%.4g %% of the labels are '%s': whoever always says so has that accuracy, "
+            "so judge by roc_auc or pr_auc (label_balanced shows the others more often)",
+            100 * commonest(column, &value), value);
+    else if (guess->roles.task == CLI_GUESS_AMOUNT && farthest(column, &far) > FAR_DEVIATIONS)
+        weir_buf_printf(&line,
+                        "a label of %.6g lies %.0f standard deviations off the mean: is it one? A "
+                        "few such rule what is learnt, and rmse and r2 (mae less)",
+                        far, farthest(column, &far));
+    if (line.size > 0)
+        note(list, &line);
+}
+
 static void warn_of_table(const struct cli_guess *guess, json_t *list)
 {
     WEIR_AUTO_BUF line = {0};
@@ -193,6 +247,7 @@ static void warn_of_table(const struct cli_guess *guess, json_t *list)
                         guess->table.columns[roles->subject].name);
         note(list, &line);
     }
+    note_label(guess, list);
     if (cli_guess_has_commas(guess)) {
         weir_buf_append_text(&line, "numbers are written as 12,5: one that is to be learnt has to "
                                     "be written with a point");
@@ -218,8 +273,9 @@ static void warn(const struct cli_guess *guess, const struct cli_guess_plan *pla
         note(list, &line);
     }
     if (guess->folder.others > 0) {
-        weir_buf_printf(&line, "files that are left out, of other kinds or with other columns: %zu",
-                        guess->folder.others);
+        weir_buf_printf(
+            &line, "files that are left out, of other kinds or with other columns: %zu (%s%s)",
+            guess->folder.others, guess->folder.other, guess->folder.others > 1 ? ", …" : "");
         note(list, &line);
     }
     if (plan->unreadable > 0) {

@@ -114,7 +114,7 @@ static void tell_time(const struct cli_guess_column *column, struct cli_guess_ro
     }
 }
 
-/* The first column that is called what times are, else the first one that is one. */
+/* The first column that is called what times are, else the first one that is one, else numbers that ascend like one. */
 static void find_time(const struct cli_guess_table *table, struct cli_guess_roles *roles)
 {
     bool is_named = false;
@@ -129,6 +129,9 @@ static void find_time(const struct cli_guess_table *table, struct cli_guess_role
         roles->time = i;
         is_named = has_name;
     }
+    for (size_t i = 0; i < table->count && roles->time == SIZE_MAX; i++)
+        if (table->columns[i].name[0] != '\0' && cli_guess_column_ascends(&table->columns[i]))
+            roles->time = i;
     if (roles->time == SIZE_MAX)
         return;
     roles->role[roles->time] = CLI_GUESS_TIME;
@@ -266,11 +269,18 @@ static size_t label_by_name(const struct cli_guess_table *table,
     return best;
 }
 
-/* A first column of 0 and 1 that has no name, as in click logs; else the last one of few values or of numbers. */
+/* True when nearly every record has a value: one without a label is left out. */
+static bool is_filled(const struct cli_guess_table *table, const struct cli_guess_column *column)
+{
+    return (column->values - column->marked) * 20 >= table->rows * 19;
+}
+
+/* A first column of 0 and 1 that has no name, as in click logs; else the last one of few values or of numbers, of those
+ * with a value in each record if there is one. */
 static size_t label_by_place(const struct cli_guess_table *table,
                              const struct cli_guess_roles *roles)
 {
-    size_t last = SIZE_MAX, last_of_few = SIZE_MAX;
+    size_t last = SIZE_MAX, last_of_few = SIZE_MAX, last_filled = SIZE_MAX;
 
     if (!table->is_json && !table->has_header && is_zero_or_one(&table->columns[0]))
         return 0;
@@ -278,9 +288,13 @@ static size_t label_by_place(const struct cli_guess_table *table,
         if (!can_be_label(&table->columns[i], roles->role[i]))
             continue;
         last = i;
-        if (roles->role[i] == CLI_GUESS_NUMBER || has_few_classes(&table->columns[i]))
-            last_of_few = i;
+        if (roles->role[i] != CLI_GUESS_NUMBER && !has_few_classes(&table->columns[i]))
+            continue;
+        last_of_few = i;
+        last_filled = is_filled(table, &table->columns[i]) ? i : last_filled;
     }
+    if (last_filled != SIZE_MAX)
+        return last_filled;
     return last_of_few != SIZE_MAX ? last_of_few : last;
 }
 

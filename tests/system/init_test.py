@@ -94,7 +94,7 @@ def test_a_table_of_times_numbers_categories_and_text():
         "time: when, written as %d/%m/%Y %H:%M, 2024-01-01 to 2024-04-09", "label: verdict, by its place, one of 3 classes",
         "numbers: temperature", "categories: kind", "text: remark"], said
     assert said["guessed"][5] == "left out: id (another value in each record)", said
-    assert "files that are left out, of other kinds or with other columns: 1" in said["look"], said
+    assert "files that are left out, of other kinds or with other columns: 1 (notes.xlsx)" in said["look"], said
     assert any(line.startswith("is 'verdict' to be learnt?") for line in said["look"]), said
     assert 'missing: [n/a]' in lab.text() and "fill: 0" in lab.text() and "classes: [bad, fair, good]" in lab.text()
     assert values_of(run, "accuracy")[-1] > 0.8, values_of(run, "accuracy")
@@ -111,7 +111,7 @@ def test_files_that_lie_beside_a_table_are_left_out():
     lab.write("loads/README.txt", "source: a friend, who has more of it\n")
     said, _ = lab.init_and_run("loads")
     assert said["saw"] == ["loads: 2 CSV files, 400 records of 4 columns divided by commas, with a header"], said
-    assert "files that are left out, of other kinds or with other columns: 2" in said["look"], said
+    assert "files that are left out, of other kinds or with other columns: 2 (README.txt, …)" in said["look"], said
     assert "left out: number (another value in each record)" in said["guessed"], said  # an hour comes again
     assert 'include: "load-*"' in lab.text(), lab.text()
     lab.remove()

@@ -36,6 +36,13 @@ static const struct example EXAMPLES[] = {
      "size", "", "pattern: \"%Y%m%d\""},
     {"at,size,price\n1704067200123,1.5,3.5\n1704067300123,?,8.5\n1704077200123,9.5,9.5\n", "at",
      "price", "size", "", "unit: ms"},
+    {"tijd,size,price\n1704067200.5,1.5,3.5\n1704067201.25,8.5,8.5\n1704077200,9.5,9.5\n", "tijd",
+     "price", "size", "", "unit: s"},
+    {"tijd,size,price\n1704067201.5,1.5,3.5\n1704067200.25,8.5,8.5\n1704077200,9.5,9.5\n", "",
+     "price", "tijd, size", "", "from: record"},
+    {"lane,logged,kind,note\n1.5,01-Oct-2023 10:00:00 +0545,u,x\n2.5,02-Oct-2023 10:00:00 +0545,v,\n"
+     "4.5,05-Oct-2023 10:00:00 +0545,u,y\n",
+     "logged", "kind", "lane", "note", "pattern: \"%d-%b-%Y %H:%M:%S %z\""},
     {"at,size,price\n2024-01-01,1.5,3.5\n2024-01-02,?,8.5\n2024-03-01,9.5,9.5\n", "at", "price",
      "size", "", "missing: [\"?\"]"},
     {"{\"ts\": \"1/31/24\", \"a\": {\"x\": 1}, \"class\": \"u\"}\n{\"ts\": \"2/1/24\", \"a\": {\"x\": 4}, "
@@ -99,6 +106,7 @@ static void what_may_be_meant_otherwise_is_noted(void **state)
          "('2024-01-01'): time.pattern"},
         {"{\"user\": {\"id\": \"a\"}, \"x\": 1.5, \"y\": 0}\n{\"user\": {\"id\": \"b\"}, \"x\": 2.5, \"y\": 1}\n",
          "'user.id' seems to name people"},
+        {"x,kind,note\n1.5,u,\n2.5,v,b\n4,u,c\n1.25,v,b\n", "is 'kind' to be learnt?"},
         {"buyer_email,x,y\na,1.5,0\nb,2.5,1\na,7,1\n", "'buyer_email' seems to name people"},
     };
 
@@ -117,6 +125,41 @@ static void what_may_be_meant_otherwise_is_noted(void **state)
         json_decref(notes);
         cli_guess_fini(&guess);
     }
+}
+
+/* Looks at a table of 300 records, of which the last has a label of its own. */
+static void check_odd_label(const char *even, const char *odd, const char *last, const char *noted)
+{
+    WEIR_AUTO_BUF text = {0};
+    struct cli_guess guess;
+    struct weir_error err;
+
+    weir_buf_append_text(&text, "x,y\n");
+    for (int i = 0; i < 299; i++)
+        weir_buf_printf(&text, "%d.5,%s\n", i % 7, i % 2 == 0 ? even : odd);
+    weir_buf_printf(&text, "2.5,%s\n", last);
+    assert_int_equal(cli_guess_look_at("data/some", weir_buf_view(&text), &guess, &err), WEIR_OK);
+    json_t *notes = cli_guess_notes(&guess);
+    char *look = json_dumps(json_object_get(notes, "look"), JSON_COMPACT);
+    if ((strstr(look, "of the labels are") != NULL || strstr(look, "deviations") != NULL) !=
+        (noted != NULL))
+        fail_msg("%s", look);
+    if (noted != NULL)
+        assert_non_null(strstr(look, noted));
+    free(look);
+    json_decref(notes);
+    cli_guess_fini(&guess);
+}
+
+static void labels_of_which_metrics_say_little_are_noted(void **state)
+{
+    (void)state;
+    check_odd_label("1.25", "1.5", "1.75", NULL);
+    check_odd_label("1.25", "1.5", "900",
+                    "a label of 900 lies 17 standard deviations off the mean: is it one?");
+    check_odd_label("0", "1", "1", NULL);
+    check_odd_label("0", "0", "1",
+                    "99.67 % of the labels are '0': whoever always says so has that");
 }
 
 static void what_is_no_table_is_refused_in_one_line(void **state)
@@ -144,6 +187,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_have_the_roles_that_their_values_and_names_suggest),
         cmocka_unit_test(what_may_be_meant_otherwise_is_noted),
+        cmocka_unit_test(labels_of_which_metrics_say_little_are_noted),
         cmocka_unit_test(what_is_no_table_is_refused_in_one_line),
     };
 
