@@ -20,9 +20,9 @@ enum { MANY = 10000 };
 /* Rows of a keys_set. */
 struct rows {
     size_t count;
-    char texts[MANY][WEIR_KEY_CHARACTERS + 1];
-    const char *publics[MANY], *names[MANY], *tenants[MANY];
-    uint32_t roles[MANY];
+    char texts[WEIR_KEYRING_MAX][WEIR_KEY_CHARACTERS + 1];
+    const char *publics[WEIR_KEYRING_MAX], *names[WEIR_KEYRING_MAX], *tenants[WEIR_KEYRING_MAX];
+    uint32_t roles[WEIR_KEYRING_MAX];
 };
 
 static void add(struct rows *rows, enum weir_role role, const char *name, const char *tenant)
@@ -141,6 +141,29 @@ static void a_list_that_cannot_be_meant_changes_nothing(void **state)
     weir_keyring_fini(&keyring);
 }
 
+static void as_many_keys_as_may_be_fit_into_a_message(void **state)
+{
+    static struct rows rows;
+    char word[WEIR_KEYRING_WORD_MAX + 1] = {0};
+    struct weir_keyring keyring = {0};
+    WEIR_AUTO(weir_arena) arena = weir_arena_new();
+    WEIR_AUTO_BUF packed = {0};
+    (void)state;
+    memset(word, 'w', WEIR_KEYRING_WORD_MAX);
+    rows.count = 0;
+    while (rows.count < WEIR_KEYRING_MAX)
+        add(&rows, WEIR_ROLE_TRAINER, word, word);
+    const struct msg_keys_set keys = message(&rows, 1);
+    weir_message_pack(MSG_keys_set, &keys, &packed);
+    assert_true(packed.size > WEIR_WIRE_HEADER_MAX / 2 && packed.size < WEIR_WIRE_HEADER_MAX);
+    struct msg_keys_set read;
+    assert_int_equal(weir_message_unpack(MSG_keys_set, weir_buf_view(&packed), arena, &read, NULL),
+                     WEIR_OK);
+    assert_int_equal(weir_keyring_set(&keyring, &read, NULL), WEIR_OK);
+    assert_string_equal(weir_keyring_find(&keyring, rows.publics[12345])->tenant, word);
+    weir_keyring_fini(&keyring);
+}
+
 static void what_is_told_of_its_roles_lets_in_the_same_elsewhere(void **state)
 {
     static struct rows rows;
@@ -170,6 +193,7 @@ int main(void)
         cmocka_unit_test(a_key_is_found_with_role_name_and_tenant),
         cmocka_unit_test(a_newer_list_replaces_all_of_it_and_an_older_one_nothing),
         cmocka_unit_test(a_list_that_cannot_be_meant_changes_nothing),
+        cmocka_unit_test(as_many_keys_as_may_be_fit_into_a_message),
         cmocka_unit_test(what_is_told_of_its_roles_lets_in_the_same_elsewhere),
     };
     return cmocka_run_group_tests_name("keyring", tests, NULL, NULL);
