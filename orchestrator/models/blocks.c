@@ -113,6 +113,14 @@ void orchestrator_id_bits_remove(struct weir_bits *from, const struct weir_bits 
         from->words[i] &= ~what->words[i];
 }
 
+void orchestrator_id_blocks_remove_rows(struct id_blocks *blocks, int64_t block,
+                                        const struct weir_bits *rows)
+{
+    size_t index = lower_bound(blocks, block);
+    if (index < blocks->count && blocks->at[index].block == block)
+        orchestrator_id_bits_remove(&blocks->at[index].rows, rows);
+}
+
 size_t orchestrator_id_block_ids(const struct id_block *block, uint64_t *ids)
 {
     size_t count = 0;

@@ -22,6 +22,9 @@ void orchestrator_id_blocks_add(struct id_blocks *blocks, const uint64_t *ids, s
 /* Adds rows of a block. */
 void orchestrator_id_blocks_add_rows(struct id_blocks *blocks, int64_t block,
                                      const struct weir_bits *rows);
+/* Removes rows of a block, which may be none of it. */
+void orchestrator_id_blocks_remove_rows(struct id_blocks *blocks, int64_t block,
+                                        const struct weir_bits *rows);
 /* NULL: no id of that block is in it. */
 const struct id_block *orchestrator_id_blocks_find(const struct id_blocks *blocks, int64_t block);
 bool orchestrator_id_blocks_has(const struct id_blocks *blocks, uint64_t id);

@@ -45,11 +45,29 @@ static void shared_and_removed_bits_are_counted(void **state)
     weir_bits_fini(&b);
 }
 
+static void rows_of_a_block_are_removed_and_no_others(void **state)
+{
+    (void)state;
+    struct id_blocks blocks = {0};
+    struct weir_bits rows = {0};
+    const uint64_t ids[] = {3, 4, (uint64_t)7 << WEIR_ROW_BITS | 3};
+    orchestrator_id_blocks_add(&blocks, ids, 3);
+    weir_bits_set(&rows, 3);
+    orchestrator_id_blocks_remove_rows(&blocks, 0, &rows);
+    orchestrator_id_blocks_remove_rows(&blocks, 5, &rows); /* of which there are none */
+    assert_false(orchestrator_id_blocks_has(&blocks, ids[0]));
+    assert_true(orchestrator_id_blocks_has(&blocks, ids[1]));
+    assert_true(orchestrator_id_blocks_has(&blocks, ids[2]));
+    weir_bits_fini(&rows);
+    orchestrator_id_blocks_fini(&blocks);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ids_fall_into_their_blocks_in_any_order),
         cmocka_unit_test(shared_and_removed_bits_are_counted),
+        cmocka_unit_test(rows_of_a_block_are_removed_and_no_others),
     };
     return cmocka_run_group_tests_name("blocks", tests, NULL, NULL);
 }
