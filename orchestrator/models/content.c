@@ -7,6 +7,7 @@
 #include "core/wire/model_file.h"
 #include "orchestrator/models/delta.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { CHAIN_MAX = 128 }; /* above what models.full_every allows */
@@ -63,22 +64,57 @@ static enum weir_status go_on(const struct context *context, const struct stored
     return status;
 }
 
-/* The model's base, the base of that, up to one that is stored whole. */
-static enum weir_status find_chain(struct context *context, const struct stored_model *model,
-                                   struct stored_model *chain, size_t *count,
-                                   struct weir_error *err)
+enum weir_status orchestrator_model_chain(struct context *context, const struct stored_model *model,
+                                          struct model_chain *ret_chain, struct weir_error *err)
 {
     enum weir_status status = WEIR_OK;
-    const struct stored_model *last = model;
-    while (status == WEIR_OK && last->base[0] != '\0') {
-        if (*count == CHAIN_MAX) {
-            return weir_fail(err, WEIR_CORRUPT, "model %s: more than %d deltas in a row", model->id,
-                             CHAIN_MAX);
+    struct model_chain chain = {.at = NULL};
+    size_t capacity = 0;
+    const char *base = model->base;
+    while (status == WEIR_OK && base[0] != '\0') {
+        if (chain.count == CHAIN_MAX) {
+            status = weir_fail(err, WEIR_CORRUPT, "model %s: more than %d deltas in a row",
+                               model->id, CHAIN_MAX);
+            break;
         }
-        status = orchestrator_model_get(context, last->base, &chain[*count], err);
+        chain.at = weir_grow(chain.at, chain.count, &capacity, sizeof(*chain.at));
+        status = orchestrator_model_get(context, base, &chain.at[chain.count], err);
         if (status == WEIR_OK)
-            last = &chain[(*count)++];
+            base = chain.at[chain.count++].base;
     }
+    if (status == WEIR_OK)
+        *ret_chain = chain;
+    else
+        orchestrator_model_chain_fini(&chain);
+    return status;
+}
+
+void orchestrator_model_chain_fini(struct model_chain *chain)
+{
+    for (size_t i = 0; i < chain->count; i++)
+        orchestrator_model_fini(&chain->at[i]);
+    free(chain->at);
+    *chain = (struct model_chain){.at = NULL};
+}
+
+enum weir_status orchestrator_model_content_by(const struct context *context,
+                                               const struct stored_model *model,
+                                               const struct model_chain *chain,
+                                               struct model_content *ret_content,
+                                               struct weir_error *err)
+{
+    struct model_content content = {.mapped = NULL};
+    size_t count = chain->count;
+    enum weir_status status =
+        map_file(context, count == 0 ? model : &chain->at[count - 1], &content, err);
+    for (size_t i = count; i-- > 0 && status == WEIR_OK;)
+        status = go_on(context, i == 0 ? model : &chain->at[i - 1], &content, err);
+    if (status == WEIR_OK)
+        status = check(model, content.bytes, err);
+    if (status == WEIR_OK)
+        *ret_content = content;
+    else
+        orchestrator_model_content_fini(&content);
     return status;
 }
 
@@ -87,22 +123,11 @@ enum weir_status orchestrator_model_content(struct context *context,
                                             struct model_content *ret_content,
                                             struct weir_error *err)
 {
-    struct stored_model chain[CHAIN_MAX];
-    size_t count = 0;
-    struct model_content content = {.mapped = NULL};
-    enum weir_status status = find_chain(context, model, chain, &count, err);
+    struct model_chain chain = {.at = NULL};
+    enum weir_status status = orchestrator_model_chain(context, model, &chain, err);
     if (status == WEIR_OK)
-        status = map_file(context, count == 0 ? model : &chain[count - 1], &content, err);
-    for (size_t i = count; i-- > 0 && status == WEIR_OK;)
-        status = go_on(context, i == 0 ? model : &chain[i - 1], &content, err);
-    for (size_t i = 0; i < count; i++)
-        orchestrator_model_fini(&chain[i]);
-    if (status == WEIR_OK)
-        status = check(model, content.bytes, err);
-    if (status == WEIR_OK)
-        *ret_content = content;
-    else
-        orchestrator_model_content_fini(&content);
+        status = orchestrator_model_content_by(context, model, &chain, ret_content, err);
+    orchestrator_model_chain_fini(&chain);
     return status;
 }
 

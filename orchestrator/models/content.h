@@ -15,8 +15,25 @@ struct model_content {
     struct weir_buf built; /* private: put together from deltas */
 };
 
-/* NOT_FOUND when a file is gone, CORRUPT when the bytes are not what was stored. Release with
- * orchestrator_model_content_fini(). */
+/* The rows of the models that the file of a model is a difference from: its base, the base of that, up to one that is
+ * stored whole. Zeroed is fine. */
+struct model_chain {
+    struct stored_model *at;
+    size_t count;
+};
+enum weir_status orchestrator_model_chain(struct context *context, const struct stored_model *model,
+                                          struct model_chain *ret_chain,
+                                          struct weir_error *err) WEIR_MUST_USE;
+void orchestrator_model_chain_fini(struct model_chain *chain);
+
+/* Reads the files alone, on any thread. NOT_FOUND when one is gone, CORRUPT when the bytes are not what was stored.
+ * Release with orchestrator_model_content_fini(). */
+enum weir_status orchestrator_model_content_by(const struct context *context,
+                                               const struct stored_model *model,
+                                               const struct model_chain *chain,
+                                               struct model_content *ret_content,
+                                               struct weir_error *err) WEIR_MUST_USE;
+/* Both. */
 enum weir_status orchestrator_model_content(struct context *context,
                                             const struct stored_model *model,
                                             struct model_content *ret_content,

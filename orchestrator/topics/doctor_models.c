@@ -1,20 +1,30 @@
 /* See doctor_models.h. */
 #include "orchestrator/topics/doctor_models.h"
 
-#include "core/base/clock.h"
 #include "core/base/memory.h"
+#include "core/loop/work.h"
 #include "orchestrator/models/content.h"
 #include "orchestrator/topics/finding.h"
 
 #include <stdlib.h>
 
-enum { PAGE_MODELS = 32 /* few: what a step does not come to is asked for again */, STEP_MS = 10 };
+enum { PAGE_MODELS = 32 };
 
 struct doctor_models {
+    struct topic_call *call;
     doctor_models_fn *done;
-    json_t *findings; /* the call's */
-    char *after;      /* id of the newest that was looked at */
+    struct weir_rows *page;
+    size_t next;   /* row of it */
+    char *after;   /* id of the newest that was looked at */
+    bool is_again; /* it was not what its row said, which may have changed meanwhile */
     size_t fine, looked_at;
+    struct weir_work *work;
+    /* Of the thread, until it is done: */
+    const struct context *context;
+    struct stored_model model; /* of the page */
+    struct model_chain chain;
+    struct weir_error content_err, fitted_err;
+    enum weir_status content, fitted;
 };
 
 static void say(json_t *findings, const char *verdict, const char *found, const char *expected,
@@ -30,94 +40,169 @@ static void say_damaged(json_t *findings, const char *found, const char *expecte
         "restore the file from a backup, or train the model again");
 }
 
-/* True: its file is what was stored, and so is its fitted state. */
-static bool check_model(struct context *context, const struct stored_model *model, json_t *findings)
+/* ---- on a thread ---- */
+
+static void examine(struct weir_work *work, void *owner)
 {
+    struct doctor_models *models = owner;
     struct model_content content = {.mapped = NULL};
     WEIR_AUTO_BUF fitted = {0};
-    struct weir_error err;
-    bool is_fine = true;
-    enum weir_status status = orchestrator_model_content(context, model, &content, &err);
+    (void)work;
+    if (models->content == WEIR_OK)
+        models->content = orchestrator_model_content_by(
+            models->context, &models->model, &models->chain, &content, &models->content_err);
     orchestrator_model_content_fini(&content);
-    if (status != WEIR_OK) {
-        say_damaged(findings, err.text, model->checksum);
-        is_fine = false;
-    }
-    if (orchestrator_model_fitted(context, model, &fitted, &err) != WEIR_OK) {
-        say_damaged(findings, err.text, model->fitted_checksum);
-        is_fine = false;
-    }
-    return is_fine;
+    models->fitted =
+        orchestrator_model_fitted(models->context, &models->model, &fitted, &models->fitted_err);
 }
 
-static void end(struct topic_call *call)
+/* ---- in the loop ---- */
+
+static void models_free(struct doctor_models *models)
 {
-    struct doctor_models *models = call->models;
-    call->models = NULL;
-    call->forget = NULL;
+    orchestrator_model_chain_fini(&models->chain);
+    weir_rows_free(models->page);
     free(models->after);
     free(models);
 }
 
+static void on_gone(void *owner)
+{
+    models_free(owner);
+}
+
 static void forget(struct topic_call *call)
 {
-    weir_loop_cancel(call->context->loop, call->timer);
-    end(call);
+    weir_work_abandon(call->models->work, on_gone);
+    call->models = NULL;
 }
 
-/* Looks at models of the page until a step is over; true: at the last of all. */
-static bool look(struct topic_call *call, struct weir_rows *page)
+static void end(struct doctor_models *models)
 {
-    struct doctor_models *models = call->models;
-    const int64_t until_ms = weir_now_ms() + STEP_MS;
-    const size_t count = weir_rows_count(page);
-    size_t i = 0;
-    for (; i < count && (i == 0 || weir_now_ms() < until_ms); i++) {
-        struct stored_model model;
-        orchestrator_model_row(page, i, &model);
-        free(models->after);
-        models->after = weir_strdup(model.id);
-        if (!orchestrator_model_is_live(&model))
-            continue; /* its file may be gone on purpose */
-        models->looked_at++;
-        models->fine += check_model(call->context, &model, models->findings);
-    }
-    return i == count && count < PAGE_MODELS;
+    models->call->models = NULL;
+    models->call->forget = NULL;
+    models_free(models);
 }
 
-static void step(void *owner)
+static void finish(struct doctor_models *models)
 {
-    struct topic_call *call = owner;
-    struct doctor_models *models = call->models;
-    struct weir_error err;
-    WEIR_AUTO(weir_rows) page = NULL;
-    if (DB_RUN(call->context->db, Q_model_after, &page, &err, DB_TEXT(models->after),
-               DB_I64(PAGE_MODELS)) != WEIR_OK) {
-        end(call);
-        orchestrator_topic_refuse(call, &err);
-        return;
-    }
-    if (!look(call, page)) {
-        call->timer = weir_loop_timer(call->context->loop, 0, 0, step, call);
-        return;
-    }
+    struct topic_call *call = models->call;
+    doctor_models_fn *done = models->done;
     if (models->fine == models->looked_at) {
         WEIR_AUTO_FREE char *found = weir_format("%zu models have their checksum", models->fine);
-        say(models->findings, "fine", found, "", "");
+        say(json_object_get(call->collected, "findings"), "fine", found, "", "");
     }
-    doctor_models_fn *done = models->done;
-    end(call);
+    end(models);
     done(call);
+}
+
+static void next(struct doctor_models *models);
+
+static void count(struct doctor_models *models)
+{
+    json_t *findings = json_object_get(models->call->collected, "findings");
+    if (models->content != WEIR_OK)
+        say_damaged(findings, models->content_err.text, models->model.checksum);
+    if (models->fitted != WEIR_OK)
+        say_damaged(findings, models->fitted_err.text, models->model.fitted_checksum);
+    models->looked_at++;
+    models->fine += models->content == WEIR_OK && models->fitted == WEIR_OK;
+}
+
+/* Looks at a damaged model twice: its file may have been let go, or stored in another way, since its row was read. */
+static void on_examined(void *owner)
+{
+    struct doctor_models *models = owner;
+    bool is_fine = models->content == WEIR_OK && models->fitted == WEIR_OK;
+    models->work = NULL;
+    orchestrator_model_chain_fini(&models->chain);
+    if (!is_fine && !models->is_again) {
+        models->is_again = true;
+        weir_rows_free(models->page);
+        models->page = NULL; /* as the rows are now, from this model on */
+    } else {
+        models->is_again = false;
+        count(models);
+        free(models->after);
+        models->after = weir_strdup(models->model.id);
+        models->next++;
+    }
+    next(models);
+}
+
+static enum weir_status turn_page(struct doctor_models *models, struct weir_error *err)
+{
+    weir_rows_free(models->page);
+    models->page = NULL;
+    models->next = 0;
+    return DB_RUN(models->call->context->db, Q_model_after, &models->page, err,
+                  DB_TEXT(models->after), DB_I64(PAGE_MODELS));
+}
+
+/* Finds the next model whose file is to be there; `*ret_found` is false after the last of all. */
+static enum weir_status find_next(struct doctor_models *models, bool *ret_found,
+                                  struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+    *ret_found = false;
+    while (status == WEIR_OK) {
+        bool is_read = models->page == NULL || models->next == weir_rows_count(models->page);
+        if (is_read)
+            status = turn_page(models, err);
+        if (status != WEIR_OK || weir_rows_count(models->page) == 0)
+            return status;
+        orchestrator_model_row(models->page, models->next, &models->model);
+        *ret_found = orchestrator_model_is_live(&models->model);
+        if (*ret_found)
+            return WEIR_OK;
+        free(models->after);
+        models->after = weir_strdup(models->model.id);
+        models->is_again = false;
+        models->next++;
+    }
+    return status;
+}
+
+/* A model whose base is gone is damaged. */
+static enum weir_status find_chain(struct doctor_models *models, struct weir_error *err)
+{
+    enum weir_status status =
+        orchestrator_model_chain(models->call->context, &models->model, &models->chain, err);
+    bool is_damaged = status == WEIR_NOT_FOUND || status == WEIR_CORRUPT;
+    models->content = is_damaged ? status : WEIR_OK;
+    if (is_damaged)
+        models->content_err = *err;
+    return is_damaged ? WEIR_OK : status;
+}
+
+static void next(struct doctor_models *models)
+{
+    struct topic_call *call = models->call;
+    struct weir_error err;
+    bool is_found = false;
+    enum weir_status status = find_next(models, &is_found, &err);
+    if (status == WEIR_OK && is_found)
+        status = find_chain(models, &err);
+    if (status != WEIR_OK) {
+        end(models);
+        orchestrator_topic_refuse(call, &err);
+    } else if (!is_found) {
+        finish(models);
+    } else {
+        models->work = weir_work_enqueue(call->context->measurings, examine, on_examined, models);
+    }
 }
 
 void orchestrator_doctor_models(struct topic_call *call, doctor_models_fn *done)
 {
-    call->models = weir_calloc(1, sizeof(*call->models));
-    *call->models = (struct doctor_models){
+    struct doctor_models *models = weir_calloc(1, sizeof(*models));
+    *models = (struct doctor_models){
+        .call = call,
         .done = done,
-        .findings = json_object_get(call->collected, "findings"),
+        .context = call->context,
         .after = weir_strdup(""),
     };
+    call->models = models;
     call->forget = forget;
-    step(call);
+    next(models);
 }

@@ -1,5 +1,4 @@
-/* The examination of the models' files, for `weir doctor`: a few at a time, for each is read whole, and meanwhile
- * nobody else is heard. */
+/* The examination of the models' files, for `weir doctor`: one after the other, on a thread, as each is read whole. */
 #ifndef ORCHESTRATOR_TOPICS_DOCTOR_MODELS_H
 #define ORCHESTRATOR_TOPICS_DOCTOR_MODELS_H
 

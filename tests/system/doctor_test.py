@@ -5,9 +5,12 @@ import contextlib
 import json
 import os
 import shutil
+from pathlib import Path
 
-from weirlab import Lab, await_sums, run_tests, served
+from weirlab import Lab, await_sums, run_tests, served, victims
 from words_test import WORDS
+
+LARGE_BYTES = 256 << 20
 
 
 class Trained:
@@ -122,6 +125,25 @@ def nothing_is_fine_when_a_whole_folder_is_gone(trained):
     assert not trained.wrong()
 
 
+def cpu_ticks(pid):
+    """Of the thread of the loop, and of all others."""
+    def ticks(stat):
+        return sum(map(int, stat.read_text().rpartition(")")[2].split()[11:13]))
+    loop, process = ticks(Path(f"/proc/{pid}/task/{pid}/stat")), ticks(Path(f"/proc/{pid}/stat"))
+    return loop, process - loop
+
+
+def a_large_model_is_read_beside_the_loop(trained):
+    path, (pid,) = trained.files("models/*.weirmodel")[0], victims(trained.lab.data_dir, "orchestrator")
+    size, before = path.stat().st_size, cpu_ticks(pid)
+    os.truncate(path, LARGE_BYTES)
+    for _ in range(3):
+        trained.assert_noticed(path, "models")
+    os.truncate(path, size)
+    in_loop, beside = (now - then for now, then in zip(cpu_ticks(pid), before))
+    assert in_loop < beside, (in_loop, beside)
+
+
 def test_what_weir_owns_is_compared_with_what_must_be_there():
     trained = Trained()
     with served(trained.lab):
@@ -131,6 +153,7 @@ def test_what_weir_owns_is_compared_with_what_must_be_there():
         each_file_that_is_damaged_or_gone_is_one_line(trained)
         a_copy_that_was_scrubbed_is_compared_as_well(trained)
         a_copy_without_its_source_is_compared_with_its_checksums(trained)
+        a_large_model_is_read_beside_the_loop(trained)
         nothing_is_fine_when_a_whole_folder_is_gone(trained)
     trained.lab.remove()
 
