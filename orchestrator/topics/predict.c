@@ -3,27 +3,44 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
-#include "core/wire/outputs.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/runs/run.h"
 #include "orchestrator/topics/classes.h"
+#include "orchestrator/topics/run_outputs.h"
 #include "orchestrator/values/json_number.h"
 #include "orchestrator/values/json_object.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { LIMIT_DEFAULT = 20, LIMIT_MAX = 100000, PREDICT_REQUEST_MS = 10000 };
+enum {
+    LIMIT_DEFAULT = 20,
+    LIMIT_MAX = 100000,
+    ANSWER_BYTES = 8 << 20, /* of predictions: a message is bounded */
+    ROW_BYTES = 80,         /* of JSON … */
+    VALUE_BYTES = 24,       /* … and each value */
+    PREDICT_REQUEST_MS = 10000,
+};
 
 static void forget(struct topic_call *call)
 {
     orchestrator_run_forget(call->all->runs, call);
 }
 
-static json_t *outputs_json(const struct weir_outputs *outputs, int64_t limit)
+/* Number of predictions that are answered: as many as were asked for, and fit. */
+static size_t answered_of(const struct topic_call *call, const struct weir_outputs *outputs)
+{
+    int64_t limit = orchestrator_topic_number(call, "limit", LIMIT_DEFAULT);
+    size_t fit = ANSWER_BYTES / (ROW_BYTES + VALUE_BYTES * outputs->width) + 1;
+    fit = fit < LIMIT_MAX ? fit : LIMIT_MAX;
+    fit = fit < outputs->count ? fit : outputs->count;
+    return limit < (int64_t)fit ? (size_t)(limit > 0 ? limit : 0) : fit;
+}
+
+static json_t *outputs_json(const struct weir_outputs *outputs, size_t count)
 {
     json_t *predictions = json_array();
-    for (size_t i = 0; i < outputs->count && (int64_t)i < limit; i++) {
+    for (size_t i = 0; i < count; i++) {
         json_t *values = json_array();
         for (size_t j = 0; j < outputs->width; j++) {
             double value = (double)outputs->values[i * outputs->width + j];
@@ -43,28 +60,32 @@ static void answer_with_classes(struct topic_call *call, json_t *answer)
         call, orchestrator_pipeline_config(call->pipeline)->datasets[0], answer);
 }
 
+static void on_opened(struct topic_call *call, const struct weir_outputs *outputs,
+                      const struct weir_error *err)
+{
+    struct weir_error problem;
+    if (outputs == NULL) {
+        orchestrator_topic_refuse(call, err);
+        return;
+    }
+    if (orchestrator_run_remove_files(call->context, call->number, &problem) != WEIR_OK)
+        weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
+    answer_with_classes(
+        call,
+        JSON_FIELDS(JSON_TEXT("model", call->text), JSON_NUMBER("samples", outputs->count),
+                    JSON_NEW("predictions", outputs_json(outputs, answered_of(call, outputs)))));
+}
+
 static void on_run(void *owner, const struct run_result *run, const struct weir_error *err)
 {
     struct topic_call *call = owner;
-    struct weir_error problem;
-    struct weir_outputs outputs = {0};
     if (run == NULL) {
         orchestrator_topic_refuse(call, err);
         return;
     }
     WEIR_AUTO_FREE char *path = weir_format("%s/%s", run->directory, run->outputs_file);
-    if (weir_outputs_open(path, &outputs, &problem) != WEIR_OK) {
-        orchestrator_topic_refuse(call, &problem);
-        return;
-    }
-    int64_t limit = orchestrator_topic_number(call, "limit", LIMIT_DEFAULT);
-    json_t *answer = JSON_FIELDS(
-        JSON_TEXT("model", call->text), JSON_NUMBER("samples", outputs.count),
-        JSON_NEW("predictions", outputs_json(&outputs, limit < LIMIT_MAX ? limit : LIMIT_MAX)));
-    weir_outputs_close(&outputs);
-    if (orchestrator_run_remove_files(call->context, run->number, &problem) != WEIR_OK)
-        weir_log(WEIR_LOG_WARN, "files of a finished run stay", "%s", problem.text);
-    answer_with_classes(call, answer);
+    call->number = run->number;
+    orchestrator_topic_open_outputs(call, path, on_opened);
 }
 
 static void on_sealed(void *owner, const struct weir_reply *reply, const struct weir_error *err)

@@ -4,11 +4,11 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
-#include "core/wire/outputs.h"
 #include "core/wire/sample.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/runs/run.h"
+#include "orchestrator/topics/run_outputs.h"
 #include "orchestrator/topics/topic.h"
 #include "orchestrator/values/json_number.h"
 #include "orchestrator/values/json_object.h"
@@ -77,32 +77,32 @@ static enum weir_status check_audit(const struct run_result *run, struct weir_er
                                  gone);
 }
 
-static enum weir_status read_answer(const struct topic_call *call, const struct run_result *run,
-                                    json_t **ret_answer, struct weir_error *err)
+static void on_opened(struct topic_call *call, const struct weir_outputs *outputs,
+                      const struct weir_error *err)
 {
-    struct weir_outputs outputs = {0}; /* of a run whose rows were all left out */
-    enum weir_status status = check_audit(run, err);
-    WEIR_AUTO_FREE char *path = weir_format("%s/%s", run->directory, run->outputs_file);
-    if (status == WEIR_OK && run->outputs_file[0] != '\0')
-        status = weir_outputs_open(path, &outputs, err);
-    if (status == WEIR_OK)
-        *ret_answer = answer_of(call, &outputs);
-    weir_outputs_close(&outputs);
-    return status;
+    remove_files(call);
+    if (outputs != NULL)
+        orchestrator_topic_answer(call, answer_of(call, outputs));
+    else
+        orchestrator_topic_refuse(call, err);
 }
 
 static void on_run(void *owner, const struct run_result *run, const struct weir_error *err)
 {
+    static const struct weir_outputs NONE = {.count =
+                                                 0}; /* of a run whose rows were all left out */
     struct topic_call *call = owner;
     struct weir_error problem;
-    json_t *answer = NULL;
-    if (run != NULL && read_answer(call, run, &answer, &problem) != WEIR_OK)
+    if (run != NULL && check_audit(run, &problem) != WEIR_OK) {
+        run = NULL;
         err = &problem;
-    remove_files(call);
-    if (answer != NULL)
-        orchestrator_topic_answer(call, answer);
-    else
-        orchestrator_topic_refuse(call, err);
+    }
+    if (run == NULL || run->outputs_file[0] == '\0') {
+        on_opened(call, run == NULL ? NULL : &NONE, err);
+        return;
+    }
+    WEIR_AUTO_FREE char *path = weir_format("%s/%s", run->directory, run->outputs_file);
+    orchestrator_topic_open_outputs(call, path, on_opened);
 }
 
 static enum weir_status start_run(struct topic_call *call, const struct msg_selected *selected,

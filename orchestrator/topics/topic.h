@@ -76,6 +76,7 @@ struct topic_call {
     struct erase_requests *requests;         /* a topic's own */
     struct doctor_cache *cache;              /* a topic's own */
     struct doctor_models *models;            /* a topic's own */
+    struct topic_opening *opening;           /* outputs on their way, see run_outputs.h */
     struct audit_chain *chain;               /* a topic's own */
 };
 
