@@ -1,6 +1,7 @@
 /* Page by page: see older.h. */
 #include "cli/older.h"
 
+#include "cli/answer.h"
 #include "cli/arguments.h"
 #include "cli/platform.h"
 
@@ -52,15 +53,86 @@ enum weir_status cli_add_older(struct cli_platform *platform, const char *topic,
     return add_pages(platform, &(struct listing){topic, arguments, list, false}, answer, err);
 }
 
+/* ---- measures of a model ---- */
+
+static void flatten(json_t *measure)
+{
+    json_object_update(measure, json_object_get(measure, "interval"));
+    json_object_del(measure, "interval");
+}
+
+static enum weir_status request_measures(struct cli_platform *platform, const char *model,
+                                         size_t from, json_t **ret_answer, struct weir_error *err)
+{
+    json_t *arguments = json_pack("{ss,sI}", "model", model, "measures_from", (json_int_t)from);
+    enum weir_status status = cli_platform_request(platform, "model", arguments, ret_answer, err);
+    json_decref(arguments);
+    return status;
+}
+
+enum weir_status cli_add_measures(struct cli_platform *platform, const char *model, json_t *row,
+                                  bool is_flat, struct weir_error *err)
+{
+    enum weir_status status = WEIR_OK;
+    json_t *measures = json_object_get(row, "evaluations");
+    bool is_partial = cli_number(row, "evaluations_left_out") > 0;
+    while (status == WEIR_OK && is_partial) {
+        json_t *answer = NULL;
+        status = request_measures(platform, model, json_array_size(measures), &answer, err);
+        json_t *more = json_object_get(answer, "evaluations");
+        for (size_t i = 0; is_flat && i < json_array_size(more); i++)
+            flatten(json_array_get(more, i));
+        json_array_extend(measures, more);
+        is_partial = json_array_size(more) > 0 && cli_number(answer, "evaluations_left_out") > 0;
+        json_decref(answer);
+    }
+    json_object_del(row, "evaluations_left_out");
+    return status;
+}
+
+enum weir_status cli_follow_model(struct cli_platform *platform, const struct cli_call *call,
+                                  json_t **answer, struct weir_error *err)
+{
+    (void)call;
+    return cli_add_measures(platform, cli_text(*answer, "model"), *answer, false, err);
+}
+
+/* ---- pages of models ---- */
+
+/* Consumes the arguments; NULL: they were refused. */
+static enum weir_status add_models(struct cli_platform *platform, const char *topic,
+                                   json_t *arguments, json_t *answer, struct weir_error *err)
+{
+    if (arguments == NULL)
+        return err->status;
+    enum weir_status status = cli_add_older(platform, topic, arguments, "models", answer, err);
+    json_decref(arguments);
+    return status;
+}
+
 enum weir_status cli_follow_models(struct cli_platform *platform, const struct cli_call *call,
                                    json_t **answer, struct weir_error *err)
 {
-    json_t *arguments = cli_arguments_pipeline(call, err);
-    if (arguments == NULL)
-        return err->status;
-    enum weir_status status = cli_add_older(platform, "models", arguments, "models", *answer, err);
-    json_decref(arguments);
+    enum weir_status status =
+        add_models(platform, "models", cli_arguments_pipeline(call, err), *answer, err);
+    const json_t *models = json_object_get(*answer, "models");
+    for (size_t i = 0; status == WEIR_OK && i < json_array_size(models); i++) {
+        json_t *model = json_array_get(models, i);
+        status = cli_add_measures(platform, cli_text(model, "model"), model, false, err);
+    }
     return status;
+}
+
+enum weir_status cli_follow_lineage(struct cli_platform *platform, const struct cli_call *call,
+                                    json_t **answer, struct weir_error *err)
+{
+    return add_models(platform, "lineage", cli_arguments_lineage(call, err), *answer, err);
+}
+
+enum weir_status cli_follow_erase_plan(struct cli_platform *platform, const struct cli_call *call,
+                                       json_t **answer, struct weir_error *err)
+{
+    return add_models(platform, "erase_plan", cli_arguments_erase_plan(call, err), *answer, err);
 }
 
 enum weir_status cli_follow_exports(struct cli_platform *platform, const struct cli_call *call,

@@ -116,9 +116,6 @@ void cli_render_model(const json_t *answer, struct cli_page *page)
     if (json_array_size(evaluations) > 0)
         weir_buf_append_text(page->out, "\n");
     cli_show_table(page, evaluations, EVALUATIONS + 1, WEIR_COUNT(EVALUATIONS) - 1);
-    if (cli_number(answer, "evaluations_left_out") > 0)
-        cli_line(page, "%lld more are not shown",
-                 (long long)cli_number(answer, "evaluations_left_out"));
 }
 
 void cli_render_promoted(const json_t *answer, struct cli_page *page)

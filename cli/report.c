@@ -26,13 +26,21 @@ json_t *cli_arguments_report(const struct cli_call *call, struct weir_error *err
                                     : cli_arguments_pipeline(call, err);
 }
 
-/* Puts older triggers before those of the report. */
+/* Puts older triggers before those of the report, and with each the measures that it has left out. */
 static enum weir_status add_older(struct cli_platform *platform, json_t *report,
                                   struct weir_error *err)
 {
     json_t *arguments = json_pack("{ss}", "pipeline", cli_text(report, "pipeline"));
     enum weir_status status = cli_add_older(platform, "report", arguments, "triggers", report, err);
+    const json_t *triggers = json_object_get(report, "triggers");
     json_decref(arguments);
+    for (size_t i = 0; status == WEIR_OK && i < json_array_size(triggers); i++) {
+        json_t *trigger = json_array_get(triggers, i);
+        const char *original = cli_text(trigger, "evaluations_of");
+        status =
+            cli_add_measures(platform, original[0] != '\0' ? original : cli_text(trigger, "model"),
+                             trigger, true, err);
+    }
     return status;
 }
 

@@ -1,4 +1,4 @@
-/* Arguments that several topics share: an interval of time, and a model of a pipeline. */
+/* Arguments that several topics share: an interval of time, a model of a pipeline, and a page of a list. */
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "orchestrator/models/store.h"
@@ -24,6 +24,12 @@ enum weir_status orchestrator_topic_interval(const struct topic_call *call, int6
 {
     enum weir_status status = read_time(call, "from", INT64_MIN + 1, ret_from, err);
     return status == WEIR_OK ? read_time(call, "to", INT64_MAX, ret_to, err) : status;
+}
+
+struct topic_page orchestrator_topic_page(const struct weir_rows *rows, size_t most)
+{
+    size_t count = weir_rows_count(rows);
+    return (struct topic_page){count > most ? most : count, count > most};
 }
 
 enum weir_status orchestrator_topic_choose_model(const struct topic_call *call,

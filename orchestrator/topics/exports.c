@@ -65,17 +65,17 @@ static void answer_one(struct topic_call *call, int64_t number)
         orchestrator_topic_answer(call, export_json(call, rows, 0));
 }
 
-/* Oldest first. One more than a page tells that there are older ones. */
+/* Oldest first. */
 static json_t *page_json(const struct topic_call *call, const struct weir_rows *rows)
 {
-    bool has_older = weir_rows_count(rows) > PAGE_EXPORTS;
-    size_t count = has_older ? PAGE_EXPORTS : weir_rows_count(rows);
+    const struct topic_page shown = orchestrator_topic_page(rows, PAGE_EXPORTS);
     json_t *list = json_array();
-    for (size_t i = count; i-- > 0;)
+    for (size_t i = shown.count; i-- > 0;)
         json_array_append_new(list, export_json(call, rows, i));
     json_t *page = JSON_FIELDS(JSON_NEW("exports", list));
-    if (has_older)
-        json_object_set_new(page, "before", json_integer(weir_rows_i64(rows, count - 1, "number")));
+    if (shown.has_older)
+        json_object_set_new(page, "before",
+                            json_integer(weir_rows_i64(rows, shown.count - 1, "number")));
     return page;
 }
 

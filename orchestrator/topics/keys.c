@@ -33,14 +33,13 @@ static void add_revoked(json_t *list, const struct weir_rows *rows)
         json_array_append_new(list, key_json(rows, i, true));
 }
 
-/* By name. One more than a page tells that there are others in front of it. */
+/* By name. */
 static void add_page(json_t *list, const struct weir_rows *rows, const char **ret_before)
 {
-    bool has_others = weir_rows_count(rows) > PAGE_KEYS;
-    size_t count = has_others ? PAGE_KEYS : weir_rows_count(rows);
-    for (size_t i = count; i-- > 0;)
+    const struct topic_page page = orchestrator_topic_page(rows, PAGE_KEYS);
+    for (size_t i = page.count; i-- > 0;)
         json_array_append_new(list, key_json(rows, i, false));
-    *ret_before = has_others ? weir_rows_text(rows, count - 1, "name") : NULL;
+    *ret_before = page.has_older ? weir_rows_text(rows, page.count - 1, "name") : NULL;
 }
 
 static json_t *services_json(const struct topic_call *call)

@@ -14,6 +14,7 @@
 enum {
     IDS_MAX = 100000,
     ANCESTORS_MAX = 50000, /* what a message holds */
+    PAGE_SEEN = 10000,
     PAGE_MODELS = 500,
     PAGE_MEASURES = TOPIC_MEASURES_MAX
 };
@@ -38,12 +39,13 @@ static json_t *evaluations_json(const struct weir_rows *rows, const struct topic
     return array;
 }
 
+/* With its measures after the first `from`. */
 static json_t *model_json(const struct topics *topics, const struct stored_model *model,
-                          const struct weir_rows *measures)
+                          const struct weir_rows *measures, size_t from)
 {
     const struct pipeline *pipeline =
         orchestrator_pipeline_by_id(topics->pipelines, model->pipeline);
-    const struct topic_measures told = orchestrator_topic_measures_of(measures, model->id);
+    const struct topic_measures told = orchestrator_topic_measures_of(measures, model->id, from);
     json_t *json = JSON_FIELDS(
         JSON_TEXT("model", model->id),
         JSON_TEXT("pipeline", pipeline == NULL ? "" : orchestrator_pipeline_config(pipeline)->name),
@@ -117,7 +119,7 @@ static enum weir_status models_json(const struct topic_call *call, const struct 
                                      DB_TEXT(weir_buf_text(&ids)));
     for (size_t i = page->count; status == WEIR_OK && i-- > 0;) {
         orchestrator_model_row(page->rows, i, &model);
-        json_array_append_new(models, model_json(call->all, &model, measures));
+        json_array_append_new(models, model_json(call->all, &model, measures, 0));
     }
     return status;
 }
@@ -155,6 +157,7 @@ void orchestrator_topic_model(struct topic_call *call)
     struct weir_error err;
     struct stored_model model = {0};
     WEIR_AUTO(weir_rows) measures = NULL;
+    int64_t from = orchestrator_topic_number(call, "measures_from", 0);
     enum weir_status status = orchestrator_model_get(
         call->context, orchestrator_topic_text(call, "model", ""), &model, &err);
     if (status == WEIR_OK)
@@ -163,7 +166,8 @@ void orchestrator_topic_model(struct topic_call *call)
     if (status != WEIR_OK)
         orchestrator_topic_refuse(call, &err);
     else
-        answer_models(call, model.pipeline, model_json(call->all, &model, measures));
+        answer_models(call, model.pipeline,
+                      model_json(call->all, &model, measures, from > 0 ? (size_t)from : 0));
     orchestrator_model_fini(&model);
 }
 
@@ -176,10 +180,15 @@ static const char *how_seen(const struct lineage_seen *seen)
     return seen->count > 0 ? "its set" : "an ancestor's set";
 }
 
-static json_t *seen_json(const struct lineage_answer *answer)
+/* The last of the models, of those before the one at `before` of the arguments; `*ret_first` is that of the first. */
+static json_t *seen_json(const struct topic_call *call, const struct lineage_answer *answer,
+                         size_t *ret_first)
 {
     json_t *models = json_array();
-    for (size_t i = 0; i < answer->count; i++) {
+    int64_t before = orchestrator_topic_number(call, "before", 0);
+    size_t end = before > 0 && (size_t)before < answer->count ? (size_t)before : answer->count;
+    *ret_first = end > PAGE_SEEN ? end - PAGE_SEEN : 0;
+    for (size_t i = *ret_first; i < end; i++) {
         const struct lineage_seen *seen = &answer->at[i];
         json_array_append_new(models, JSON_FIELDS(JSON_TEXT("model", seen->model),
                                                   JSON_NUMBER("trigger", seen->trigger),
@@ -251,6 +260,7 @@ enum weir_status orchestrator_topic_lineage_json(const struct topic_call *call,
 {
     struct lineage_answer answer = {0};
     json_t *exports = NULL;
+    size_t first = 0;
     int64_t before_ns = weir_now_ns();
     enum weir_status status = orchestrator_lineage_query(call->context, ids, &answer, err);
     int64_t took_ns = weir_now_ns() - before_ns;
@@ -258,10 +268,12 @@ enum weir_status orchestrator_topic_lineage_json(const struct topic_call *call,
         status = orchestrator_export_holders_of(
             call->context, orchestrator_topic_number(call, "erasure", 0), ids, &exports, err);
     if (status == WEIR_OK)
-        *ret_json =
-            JSON_FIELDS(JSON_NUMBER("samples", orchestrator_id_blocks_population(ids)),
-                        JSON_NEW("models", seen_json(&answer)), JSON_NEW("exports", exports),
-                        JSON_DOUBLE("milliseconds", (double)took_ns / 1e6));
+        *ret_json = JSON_FIELDS(JSON_NUMBER("samples", orchestrator_id_blocks_population(ids)),
+                                JSON_NEW("models", seen_json(call, &answer, &first)),
+                                JSON_NEW("exports", exports),
+                                JSON_DOUBLE("milliseconds", (double)took_ns / 1e6));
+    if (first > 0)
+        json_object_set_new(*ret_json, "before", json_integer((json_int_t)first));
     orchestrator_lineage_answer_fini(&answer);
     return status;
 }

@@ -70,22 +70,22 @@ enum weir_status orchestrator_topic_add_checks(struct topics *topics, int64_t pi
 }
 
 struct topic_measures orchestrator_topic_measures_of(const struct weir_rows *measures,
-                                                     const char *model)
+                                                     const char *model, size_t from)
 {
     size_t first = 0, end = weir_rows_count(measures), most = end;
     WEIR_BISECT(first, most, at, strcmp(weir_rows_text(measures, at, "model"), model) < 0);
     size_t behind = first;
     WEIR_BISECT(behind, end, at, strcmp(weir_rows_text(measures, at, "model"), model) <= 0);
-    size_t count = behind - first;
-    size_t told = count < TOPIC_MEASURES_MAX ? count : TOPIC_MEASURES_MAX;
-    return (struct topic_measures){first, first + told, count - told};
+    first = behind - first > from ? first + from : behind;
+    size_t told = behind - first < TOPIC_MEASURES_MAX ? behind - first : TOPIC_MEASURES_MAX;
+    return (struct topic_measures){first, first + told, behind - first - told};
 }
 
 /* Metrics of the model, among those of all; a replacement that was not measured shows none. */
 static void add_evaluations(const struct weir_rows *rows, const char *model, json_t *row)
 {
     json_t *array = json_array();
-    const struct topic_measures measures = orchestrator_topic_measures_of(rows, model);
+    const struct topic_measures measures = orchestrator_topic_measures_of(rows, model, 0);
     for (size_t i = measures.first; i < measures.end; i++) {
         json_t *value = weir_rows_is_null(rows, i, "value")
                             ? json_string("undefined")

@@ -125,6 +125,12 @@ enum weir_status orchestrator_topic_interval(const struct topic_call *call, int6
 enum weir_status orchestrator_topic_choose_model(const struct topic_call *call,
                                                  const struct pipeline *pipeline, char **ret_model,
                                                  struct weir_error *err) WEIR_MUST_USE;
+/* A page of a list, newest first, of which one more than it holds was asked for: a message is bounded. */
+struct topic_page {
+    size_t count;
+    bool has_older;
+};
+struct topic_page orchestrator_topic_page(const struct weir_rows *rows, size_t most);
 /* How a pipeline stands, as orders answer it. */
 json_t *orchestrator_topic_standing_json(const struct topic_call *call,
                                          const struct pipeline *pipeline);
@@ -140,14 +146,15 @@ enum weir_status orchestrator_topic_ancestors_json(const struct topic_call *call
                                                    struct weir_error *err) WEIR_MUST_USE;
 /* A decision as it was kept, of the features that have moved only the first: the event has all (report.c). */
 json_t *orchestrator_topic_decision(const char *text);
-/* The measures of one model, among those of all, in an order of bytes: as many as an answer holds. */
+/* The measures of one model, among those of all, in an order of bytes: as many as an answer holds, after the first
+ * `from` of them. */
 enum { TOPIC_MEASURES_MAX = 20000 };
 struct topic_measures {
     size_t first, end;
     size_t left_out; /* after them */
 };
 struct topic_measures orchestrator_topic_measures_of(const struct weir_rows *measures,
-                                                     const char *model);
+                                                     const char *model, size_t from);
 /* Appends the newest decisions of the trigger policy of a pipeline (report.c), at most `most`, oldest first. */
 enum weir_status orchestrator_topic_add_checks(struct topics *topics, int64_t pipeline,
                                                int64_t most, json_t *checks,

@@ -3,7 +3,7 @@
 import json
 from datetime import datetime
 
-from weirlab import Lab, query, run_tests, served
+from weirlab import Lab, query, read_set, run_tests, served
 
 MODELS = 40000
 ROWS = 60000
@@ -14,6 +14,7 @@ EXPORTS, FOLDER_BYTES = 6000, 4000
 KEYS = 80000
 COMPARISONS, FILE_BYTES = 4000, 5000
 ANCESTORS = 2000
+SEEING, NAME_BYTES = 15000, 1200  # models of one sample, and of their names
 COPIES = 1200  # more than two pages of models that doctor looks at
 
 GRID = """comparison: NAME
@@ -112,7 +113,26 @@ def test_lineage_is_one_statement(lab):
     query(lab, "DELETE FROM orchestrator.model WHERE id LIKE 'line-%'")
 
 
-def test_measures_of_one_model_beyond_a_message_are_left_out(lab):
+def test_models_that_have_seen_a_sample_are_listed_in_pages(lab):
+    newest = answer(lab, "models", "list")["models"][-1]
+    sample = str(read_set(next(lab.data_dir.glob(f"sets/**/*{newest['set_digest']}*")))[0])
+    before = answer(lab, "models", "lineage", "--id", sample)["models"]
+    query(lab, f"""INSERT INTO orchestrator.model SELECT (jsonb_populate_record(m, jsonb_build_object('id',
+        lpad(n::text, {NAME_BYTES}, 's'), 'created_us', m.created_us + n))).* FROM generate_series(1, {SEEING}) n
+        CROSS JOIN orchestrator.model m WHERE m.id = '{newest["model"]}'""")
+    for words in (("models", "lineage"), ("erase", "plan")):
+        listed = answer(lab, *words, "--id", sample)
+        assert "before" not in listed and listed["models"][: len(before)] == before, words
+        assert [int(one["model"].lstrip("s")) for one in listed["models"][len(before) :]] == list(range(1, SEEING + 1)), words
+    query(lab, f"DELETE FROM orchestrator.model WHERE length(id) = {NAME_BYTES}")
+
+
+def assert_whole(model, measures):
+    told = {json.dumps(one, sort_keys=True) for one in model["evaluations"]}
+    assert "evaluations_left_out" not in model and len(told) == len(model["evaluations"]) == measures, (len(told), measures)
+
+
+def test_measures_of_one_model_are_asked_for_in_pages(lab):
     model = query(lab, "SELECT model FROM orchestrator.evaluation LIMIT 1")[0]
     query(lab, f"""INSERT INTO orchestrator.evaluation (pipeline, model, name, from_time, to_time, metric, value, samples, set_digest)
         SELECT e.pipeline, e.model, e.name, e.from_time, e.to_time, repeat('z', 300) || n, 0.5, 1, '' FROM
@@ -120,11 +140,10 @@ def test_measures_of_one_model_beyond_a_message_are_left_out(lab):
     rows = int(query(lab, f"SELECT count(*) FROM orchestrator.evaluation WHERE model = '{model}'")[0])
     listed = {one["model"]: one for one in answer(lab, "models", "list")["models"]}
     for one in (answer(lab, "models", "show", model), listed[model]):
-        assert one["evaluations_left_out"] > 0 and len(one["evaluations"]) + one["evaluations_left_out"] == rows, rows
-    assert all("evaluations_left_out" not in one for name, one in listed.items() if name != model)
-    assert f"{listed[model]['evaluations_left_out']} more are not shown" in lab.weir("models", "show", model)
+        assert_whole(one, rows)
     row = next(one for one in answer(lab, "report", "lab")["triggers"] if one.get("model") == model)
-    assert len(row["evaluations"]) + row["evaluations_left_out"] == rows, rows
+    assert_whole(row, rows)
+    assert all(one.keys() == {"name", "from", "to", "metric", "value", "samples"} for one in row["evaluations"])
     query(lab, "DELETE FROM orchestrator.evaluation WHERE metric LIKE 'zzz%'")
 
 
@@ -180,8 +199,9 @@ def main():
     lab = Lab(samples=900, epochs=1)
     lab.run().finish()
     with served(lab):
-        for name in ("doctor_looks_at_all_models", "lineage_is_one_statement", "exports_are_listed_in_pages",
-                     "keys_are_listed_in_pages", "measures_of_one_model_beyond_a_message_are_left_out",
+        for name in ("doctor_looks_at_all_models", "lineage_is_one_statement",
+                     "models_that_have_seen_a_sample_are_listed_in_pages", "exports_are_listed_in_pages",
+                     "keys_are_listed_in_pages", "measures_of_one_model_are_asked_for_in_pages",
                      "models_are_listed_in_pages", "measures_beyond_a_message_are_left_out"):
             run_tests(globals(), lab, wanted=[f"test_{name}"])
     for name in ("comparisons_are_listed_in_pages", "many_pipelines_stand_in_one_status"):
