@@ -206,6 +206,21 @@ bool preprocess_job_holds(const struct dispatcher_job *job, uint32_t worker, uin
     return false;
 }
 
+bool preprocess_job_lags(struct dispatcher_job *job, uint64_t fence)
+{
+    for (uint32_t i = 0; i < ranks_of(job); i++) {
+        struct dispatcher_rank_state *rank = &job->ranks[i];
+        uint64_t lowest = preprocess_rank_lacking(rank);
+        const struct dispatcher_group *group =
+            lowest == DISPATCHER_NO_GROUP ? NULL : preprocess_rank_group(rank, lowest);
+        bool is_under_way = group != NULL && (group->state == DISPATCHER_GROUP_LEASED ||
+                                              group->state == DISPATCHER_GROUP_SENT);
+        if (is_under_way && group->fence <= fence)
+            return true;
+    }
+    return false;
+}
+
 size_t preprocess_job_leases(const struct dispatcher_job *job, uint32_t worker, uint64_t session,
                              struct dispatcher_lease leases[DISPATCHER_LEASES_MAX])
 {

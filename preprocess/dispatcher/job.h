@@ -184,6 +184,9 @@ void preprocess_job_worker_leave(struct dispatcher_job *job, uint32_t worker, ui
 /* True when the worker has a lease that runs, or has sent a group that a consumer may still get. */
 bool preprocess_job_holds(const struct dispatcher_job *job, uint32_t worker, uint64_t session,
                           int64_t now_ms);
+/* True when the lowest group that a consumer lacks was leased under that fence or an earlier one: whoever takes batches
+ * in their order has nothing of later leases yet. */
+bool preprocess_job_lags(struct dispatcher_job *job, uint64_t fence);
 /* All leases the worker has now, by rank, lowest group first; returns how many were written. */
 size_t preprocess_job_leases(const struct dispatcher_job *job, uint32_t worker, uint64_t session,
                              struct dispatcher_lease leases[DISPATCHER_LEASES_MAX]);

@@ -29,6 +29,7 @@ struct scaling_job {
     double wanted, made, stalled; /* by the newest report: batches a second; share of the time */
     double given;                 /* workers of the pool that are its part */
     int64_t seen_ms;              /* when it was looked at first */
+    uint64_t fence;               /* newest lease when its workers were others */
     bool is_used;                 /* it has a part */
     bool is_unsaved;              /* since it was kept, it has decided again */
     struct weir_buf kept;         /* by an earlier process; empty: there was none */

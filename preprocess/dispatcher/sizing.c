@@ -152,6 +152,19 @@ static uint32_t min_of(const struct dispatcher_entry *entry)
     return (uint32_t)entry->plan.options.plan.workers.min;
 }
 
+/* Takes in who serves the job, and whether its consumers have come to what these make. */
+static void note_workers(const struct dispatcher *dispatcher, struct dispatcher_entry *entry,
+                         int64_t now_ms)
+{
+    struct scaling_job *job = &entry->scaling;
+    const struct spans_workers workers = serving(&dispatcher->pool, entry, now_ms);
+    if (workers.sessions != job->spans.workers.sessions)
+        job->fence = entry->job.fences->newest;
+    preprocess_spans_serve(&job->spans, &workers, now_ms);
+    preprocess_spans_hold(
+        &job->spans, entry->plan.in_order && preprocess_job_lags(&entry->job, job->fence), now_ms);
+}
+
 static void look_at_job(struct dispatcher *dispatcher, struct dispatcher_entry *entry,
                         int64_t now_ms)
 {
@@ -164,8 +177,7 @@ static void look_at_job(struct dispatcher *dispatcher, struct dispatcher_entry *
         record_setting(entry, stamp);
         record_decision(entry, stamp);
     }
-    const struct spans_workers workers = serving(&dispatcher->pool, entry, now_ms);
-    preprocess_spans_serve(&job->spans, &workers, now_ms);
+    note_workers(dispatcher, entry, now_ms);
     if (preprocess_spans_end(&job->spans, now_ms, &report))
         decide(dispatcher, entry, &setting, &report, stamp);
 }

@@ -146,7 +146,8 @@ static void count_takers(const struct scale_report *report, struct seen *seen)
 {
     double taken = preprocess_scale_taken(report), wanted = preprocess_scale_wanted(report);
     seen->taken = (struct scale_tally){taken, report->span_s, 1};
-    seen->own = (struct scale_tally){taken, wanted > 0 ? taken / wanted : 0, 1};
+    double own_s = report->span_s * (1 - preprocess_scale_stall(report));
+    seen->own = (struct scale_tally){taken, wanted > 0 ? taken / wanted : own_s, 1};
 }
 
 static void count_makers(const struct scale_report *report, struct seen *seen)
@@ -179,15 +180,51 @@ static bool is_rate(const struct scale_tally *tally)
     return tally->batches > 0 && tally->seconds > 0 && isfinite(rate) && rate > 0;
 }
 
-static bool see(const struct scale_report *report, struct seen *seen)
+static void see(const struct scale_report *report, struct seen *seen)
 {
     *seen = (struct seen){0};
     memcpy(seen->size.at, report->workers, sizeof(seen->size.at));
     seen->main = seen->size.at[SCALE_POOL] >= seen->size.at[SCALE_HOST] ? SCALE_POOL : SCALE_HOST;
     count_takers(report, seen);
     count_makers(report, seen);
+}
+
+static bool is_whole(const struct seen *seen)
+{
     return seen->size.at[seen->main] > 0 && is_rate(&seen->own) && is_rate(&seen->taken) &&
            is_rate(&seen->made[seen->main]);
+}
+
+static void join(struct scale_tally *tally, const struct scale_tally *more)
+{
+    tally->batches += more->batches;
+    tally->seconds += more->seconds;
+}
+
+/* Keeps what a report has in which no batch came for the next one of that size (rule 9). */
+static void carry(struct scale_response *response, const struct seen *seen)
+{
+    struct scale_visit *carried = &response->carried;
+    if (seen->taken.batches > 0 || seen->is_moving)
+        return;
+    if (!preprocess_scale_is_same(&carried->size, &seen->size))
+        *carried = (struct scale_visit){.size = seen->size};
+    join(&carried->own, &seen->own);
+    join(&carried->taken, &seen->taken);
+    for (size_t place = 0; place < SCALE_PLACES; place++)
+        join(&carried->made[place], &seen->made[place]);
+}
+
+static void take_carried(struct scale_response *response, struct seen *seen)
+{
+    const struct scale_visit *carried = &response->carried;
+    if (preprocess_scale_is_same(&carried->size, &seen->size)) {
+        join(&seen->own, &carried->own);
+        join(&seen->taken, &carried->taken);
+        for (size_t place = 0; place < SCALE_PLACES; place++)
+            join(&seen->made[place], &carried->made[place]);
+    }
+    response->carried = (struct scale_visit){.newest = 0};
 }
 
 static void own_changed(struct scale_response *response, struct scale_visit *here,
@@ -316,8 +353,12 @@ enum scale_news preprocess_response_add(struct scale_response *response,
 {
     struct seen seen;
     enum scale_verdict made = SCALE_SAME;
-    if (!see(report, &seen))
+    see(report, &seen);
+    take_carried(response, &seen);
+    if (!is_whole(&seen)) {
+        carry(response, &seen);
         return SCALE_NOTHING;
+    }
     bool is_first = response->reports == 0;
     bool has_moved = !is_first && !preprocess_scale_is_same(&response->last, &seen.size);
     bool is_steady = !seen.is_moving && !response->is_moving && !has_moved;

@@ -17,7 +17,9 @@
  *   7  Of a report in which workers came or went, and of the next one, only what the consumers do is taken in: the
  *      others live on what lies ready, or have not got going.
  *   8  A worker is no faster among more of them. Where it seems to be, the older of the two sizes was visited at a time
- *      that is over: the pool was starved then, or is now. */
+ *      that is over: the pool was starved then, or is now.
+ *   9  Of a report in which no batch came the time counts with the next one of that size: else slow batches would seem
+ *      as fast as those reports say that have one. */
 #ifndef WEIR_PREPROCESS_SCALE_RESPONSE_H
 #define WEIR_PREPROCESS_SCALE_RESPONSE_H
 
@@ -47,9 +49,10 @@ struct scale_response {
     struct scale_visit visits[RESPONSE_VISITS_MAX];
     size_t count;
     struct scale_watch own, made, taken;
-    struct scale_size last; /* of the newest report … */
-    bool is_moving;         /* … and workers came or went in it */
-    bool has_start;         /* the first report counts */
+    struct scale_size last;     /* of the newest report … */
+    bool is_moving;             /* … and workers came or went in it */
+    bool has_start;             /* the first report counts */
+    struct scale_visit carried; /* of reports that say nothing by themselves (rule 9) */
     uint64_t reports;
 };
 

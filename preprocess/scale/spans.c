@@ -124,6 +124,16 @@ void preprocess_spans_serve(struct spans *spans, const struct spans_workers *wor
     begin(spans, now_ms + SPANS_SETTLE_MS, now_ms);
 }
 
+void preprocess_spans_hold(struct spans *spans, bool lags, int64_t now_ms)
+{
+    if (!lags)
+        spans->held_ms = 0;
+    else if (spans->held_ms == 0)
+        spans->held_ms = now_ms;
+    if (lags && now_ms - spans->held_ms < SPANS_HELD_MS)
+        begin(spans, now_ms > spans->begun_ms ? now_ms : spans->begun_ms, now_ms);
+}
+
 /* ---- reports ---- */
 
 static int64_t span_ms(const struct spans_counters *begun, const struct spans_counters *newest)

@@ -8,7 +8,9 @@
  *   4  When the workers that serve the job are others, the span is thrown away, and another begins SPANS_SETTLE_MS
  *      later. If that happens again and again, the SPANS_THROWN_MAX-th span counts as it is: a pool in which workers
  *      die is scaled, too.
- *   5  A span is thrown away when nobody consumed or served in it, or a consumer was not heard twice. */
+ *   5  A span is thrown away when nobody consumed or served in it, or a consumer was not heard twice.
+ *   6  A consumer that takes batches in their order gets what workers of before have under way, before it sees anything
+ *      of those that serve now: no span begins until then, or for SPANS_HELD_MS. */
 #ifndef WEIR_PREPROCESS_SCALE_SPANS_H
 #define WEIR_PREPROCESS_SCALE_SPANS_H
 
@@ -22,6 +24,7 @@ enum {
     SPANS_BATCHES = 100,
     SPANS_SETTLE_MS = 1000,
     SPANS_THROWN_MAX = 4,
+    SPANS_HELD_MS = 120000,
     SPANS_FORGET_MS = 10000, /* a worker that was silent for longer is forgotten */
 };
 
@@ -55,6 +58,7 @@ struct spans {
     int64_t begun_ms;
     struct spans_workers workers;
     uint32_t thrown;            /* since the newest report */
+    int64_t held_ms;            /* since when rule 6 holds; 0: it does not */
     struct spans_maker *makers; /* by session, ascending */
     size_t maker_count, maker_capacity;
     struct spans_taker *takers; /* by rank */
@@ -74,6 +78,8 @@ void preprocess_spans_take(struct spans *spans, uint32_t rank,
 /* Takes in who serves the job now. */
 void preprocess_spans_serve(struct spans *spans, const struct spans_workers *workers,
                             int64_t now_ms);
+/* Takes in whether consumers wait for batches of workers of before (rule 6). */
+void preprocess_spans_hold(struct spans *spans, bool lags, int64_t now_ms);
 /* Ends the span if it is time. True when there is a report, whose rows live until the next call. */
 bool preprocess_spans_end(struct spans *spans, int64_t now_ms, struct scale_report *ret_report);
 

@@ -229,6 +229,28 @@ static void what_a_worker_leaves_is_anothers_at_once(void **state)
         assert_int_equal(b[i].group, i);
 }
 
+static void a_consumer_lags_until_it_has_what_was_leased_before(void **state)
+{
+    struct fixture *fixture = *state;
+    struct dispatcher_lease leases[DISPATCHER_LEASES_MAX];
+    (void)consume(fixture, ONE, 1, 0, 0, 0);
+    assert_false(
+        preprocess_job_lags(&fixture->job, fixture->fences.newest)); /* nothing is leased */
+    assert_int_equal(visit(fixture, &(struct visit){.session = 7, .want = 2}, leases), 2);
+    uint64_t before = fixture->fences.newest;
+    assert_int_equal(visit(fixture, &(struct visit){.worker = 1, .session = 8, .want = 2}, leases),
+                     2);
+    assert_true(preprocess_job_lags(&fixture->job, before));
+    (void)consume(fixture, ONE, 1, 0, 2, 10);
+    assert_true(
+        preprocess_job_lags(&fixture->job, before)); /* the second group is of before, too */
+    (void)consume(fixture, ONE, 1, 0, 4, 20);
+    assert_false(preprocess_job_lags(&fixture->job, before));
+    assert_true(preprocess_job_lags(&fixture->job, fixture->fences.newest));
+    preprocess_job_worker_leave(&fixture->job, 1, 8);
+    assert_false(preprocess_job_lags(&fixture->job, fixture->fences.newest)); /* nobody makes it */
+}
+
 static void sent_groups_rest_until_patience_is_over(void **state)
 {
     struct fixture *fixture = *state;
@@ -473,6 +495,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_new_session_in_the_slot_voids_the_old_leases,
                                         a_job_and_its_consumer, end),
         cmocka_unit_test_setup_teardown(what_a_worker_leaves_is_anothers_at_once,
+                                        a_job_and_its_consumer, end),
+        cmocka_unit_test_setup_teardown(a_consumer_lags_until_it_has_what_was_leased_before,
                                         a_job_and_its_consumer, end),
         cmocka_unit_test_setup_teardown(sent_groups_rest_until_patience_is_over,
                                         a_job_and_its_consumer, end),

@@ -402,6 +402,24 @@ static void reports_that_say_nothing_change_nothing(void **state)
     close_world(&world);
 }
 
+/* A batch takes the worker 4 s, a report 2 s, and the consumer 0.4 s: ten workers are needed. */
+static void batches_that_are_slower_than_reports_are_as_slow_as_they_are(void **state)
+{
+    (void)state;
+    static const struct scale_maker MAKES = {SCALE_POOL, 1, 2}, MAKES_ON = {SCALE_POOL, 0, 2};
+    static const struct scale_taker TAKES = {1, 1.6, 0}, WAITS = {0, 2, 0};
+    static const struct scale_report REPORTS[] = {
+        {.span_s = 2, .workers = {1, 0}, .makers = &MAKES_ON, 1, .takers = &WAITS, 1},
+        {.span_s = 2, .workers = {1, 0}, .makers = &MAKES, 1, .takers = &TAKES, 1},
+    };
+    struct world world = {.setting = PRICED, .need = 8};
+    open_world(&world, 1);
+    for (size_t i = 0; i < 20; i++)
+        policy()->report(world.state, &world.setting, &REPORTS[i % 2], &world.decision);
+    assert_true(world.decision.need > 9 && world.decision.need < 11);
+    close_world(&world);
+}
+
 static void workers_that_are_killed_are_asked_for_again(void **state)
 {
     (void)state;
@@ -525,6 +543,7 @@ int main(void)
         cmocka_unit_test(a_good_pair_of_pool_and_host_is_found_in_eight_reports),
         cmocka_unit_test(workers_on_the_host_that_bring_nothing_are_not_used),
         cmocka_unit_test(reports_that_say_nothing_change_nothing),
+        cmocka_unit_test(batches_that_are_slower_than_reports_are_as_slow_as_they_are),
         cmocka_unit_test(workers_that_are_killed_are_asked_for_again),
         cmocka_unit_test(a_pool_that_was_starved_for_a_while_is_as_large_as_before),
         cmocka_unit_test(a_report_in_which_everything_hung_moves_nothing),

@@ -191,6 +191,37 @@ static void a_pool_that_changes_all_the_time_is_reported_of_nevertheless(void **
     preprocess_spans_fini(&life.spans);
 }
 
+/* Lags for as long; returns the beats until a report, which is of afterwards. */
+static int beats_held(struct life *life, int64_t lags_ms)
+{
+    struct scale_report report;
+    int64_t until_ms = life->now_ms + lags_ms;
+    int beats = 0;
+    bool is_there = false;
+    while (!is_there) {
+        life->now_ms += BEAT_MS;
+        life->taken += 3;
+        beat(life);
+        preprocess_spans_hold(&life->spans, life->now_ms < until_ms, life->now_ms);
+        is_there = preprocess_spans_end(&life->spans, life->now_ms, &report);
+        beats++;
+    }
+    assert_true(report.span_s <= (SPANS_MS + 2 * BEAT_MS) / 1e3);
+    return beats;
+}
+
+static void while_batches_of_workers_before_come_there_is_no_report_for_a_minute(void **state)
+{
+    (void)state;
+    struct life life = life_begin();
+    beat(&life);
+    int until_report = beats_held(&life, 0);
+    assert_int_equal(beats_held(&life, 30000), until_report + 30000 / BEAT_MS - 1);
+    assert_true(beats_held(&life, 10 * SPANS_HELD_MS) <=
+                until_report + SPANS_HELD_MS / BEAT_MS + 1);
+    preprocess_spans_fini(&life.spans);
+}
+
 static void without_a_consumer_there_is_no_report(void **state)
 {
     (void)state;
@@ -216,6 +247,7 @@ int main(void)
         cmocka_unit_test(a_dispatcher_that_has_restarted_counts_from_what_it_hears_first),
         cmocka_unit_test(a_change_of_size_throws_the_span_away),
         cmocka_unit_test(a_pool_that_changes_all_the_time_is_reported_of_nevertheless),
+        cmocka_unit_test(while_batches_of_workers_before_come_there_is_no_report_for_a_minute),
         cmocka_unit_test(without_a_consumer_there_is_no_report),
     };
     return cmocka_run_group_tests_name("spans", tests, NULL, NULL);
