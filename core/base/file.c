@@ -114,10 +114,12 @@ enum weir_status weir_file_read_open(int fd, const char *path, size_t bytes_max,
 
     size_t before = buf->size;
     for (;;) { /* until the end, not st_size: the file may be growing */
-        size_t room = bytes_max - (buf->size - before);
+        size_t seen = buf->size - before, size = (size_t)stat.st_size;
+        size_t room = bytes_max - seen;
         size_t want = room < SIZE_MAX ? room + 1 : room; /* one more, to see that there is more */
-        if (want > READ_BYTES_MIN + (size_t)stat.st_size)
-            want = READ_BYTES_MIN + (size_t)stat.st_size;
+        size_t likely = READ_BYTES_MIN + (size > seen ? size - seen : 0);
+        if (want > likely)
+            want = likely;
         weir_buf_reserve(buf, want);
         ssize_t got = read_some(fd, buf->at + buf->size, want);
         if (got < 0) {

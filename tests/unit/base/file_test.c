@@ -103,6 +103,9 @@ static void large_files_are_read_whole(void **state)
     WEIR_AUTO_BUF buf = {0};
     assert_int_equal(weir_file_read(path, SIZE, &buf, &err), WEIR_OK);
     assert_true(weir_bytes_equal(weir_buf_view(&buf), weir_bytes(bytes, SIZE)));
+    WEIR_AUTO_BUF roomy = {0};
+    assert_int_equal(weir_file_read(path, SIZE_MAX, &roomy, &err), WEIR_OK);
+    assert_true(roomy.capacity < SIZE + SIZE / 2); /* made once, and not copied */
 
     void *at = NULL;
     size_t size = 0;
