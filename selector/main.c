@@ -20,9 +20,9 @@ int main(int argc, char **argv)
         .open = selector_open,
         .close = selector_close,
         .wipe = selector_wipe,
-        .check = check,
-        .print = selector_section_print,
-        .describe = selector_section_describe,
+        .sections = {.check = check,
+                     .print = selector_section_print,
+                     .describe = selector_section_describe},
     };
     return weir_service_main(&service, argc, argv);
 }

@@ -79,10 +79,8 @@ static bool is_source(const struct selector_pipelines *pipelines, const char *pi
 {
     for (size_t i = 0; i < pipelines->count; i++) {
         const struct selector_section *section = pipelines->of[i]->section;
-        const char *from = section->policy->scored != NULL
-                               ? section->policy->scored(section->options, 1)->from
-                               : NULL;
-        if (from != NULL && weir_str_equal(from, pipeline))
+        const struct selection_scored *scored = selector_section_scored(section, 1);
+        if (scored != NULL && scored->from != NULL && weir_str_equal(scored->from, pipeline))
             return true;
     }
     return false;

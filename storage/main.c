@@ -45,11 +45,11 @@ static const struct weir_service STORAGE = {
     .close = storage_close,
     .meanwhile = storage_meanwhile,
     .wipe = storage_wipe,
-    .check = storage_declarations_check,
-    .look = storage_look,
-    .remark = remark,
-    .print = print,
-    .describe = storage_declarations_document,
+    .sections = {.check = storage_declarations_check,
+                 .look = storage_look,
+                 .remark = remark,
+                 .print = print,
+                 .describe = storage_declarations_document},
 };
 
 int main(int argc, char **argv)

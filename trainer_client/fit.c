@@ -98,14 +98,14 @@ static enum weir_status check_model(const struct training *training,
 
     if (model->plan(&plan, seen, &why) != WEIR_OK)
         return weir_yaml_fail(node, err, "training.model: %s", why.text);
-    uint64_t room = model->tokens != NULL ? model->tokens(&plan) : 0;
     uint64_t below = tokens_below(described, seen);
-    if (room == 0 || below <= room)
+    if (plan.tokens_below == 0 || below <= plan.tokens_below)
         return WEIR_OK;
     return weir_yaml_fail(node, err,
                           "training.model: %s has buckets for %llu tokens, and preprocess makes "
                           "tokens up to %llu: expected as many buckets in both",
-                          model->name, (unsigned long long)room, (unsigned long long)below - 1);
+                          model->name, (unsigned long long)plan.tokens_below,
+                          (unsigned long long)below - 1);
 }
 
 /* Adds a complaint at `node` where it names tensors that there are not. */

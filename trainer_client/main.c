@@ -1,5 +1,4 @@
-/* The built-in trainer as a process: `trainer --run N …`, started by the orchestrator for each run.
- * */
+/* The built-in trainer as a process: `trainer --run N …`, started by the orchestrator for each run. */
 #include "core/service/service.h"
 #include "trainer_client/fit.h"
 #include "trainer_client/trainer.h"
@@ -15,17 +14,17 @@ static enum weir_status print(const struct weir_yaml_node *root, struct weir_buf
 }
 
 static const struct weir_service TRAINER = {
-    .lends_memory = true,
     .name = "trainer",
     .summary = "makes or applies the model of one run",
     .example = "trainer --run 7 --data-dir .weir --socket-dir .weir/run",
+    .lends_memory = true,
     .open = trainer_open,
     .close = trainer_close,
     .exit_code = trainer_exit_code,
-    .check = trainer_training_check,
-    .look = trainer_fit_look,
-    .print = print,
-    .describe = trainer_training_describe,
+    .sections = {.check = trainer_training_check,
+                 .look = trainer_fit_look,
+                 .print = print,
+                 .describe = trainer_training_describe},
 };
 
 int main(int argc, char **argv)

@@ -198,10 +198,10 @@ static void check_sections(const struct weir_service *service, const struct weir
                            struct cfg_complaints *complaints)
 {
     WEIR_AUTO_BUF remarks = {0};
-    if (service->check != NULL)
-        service->check(root, complaints);
-    if (complaints->status == WEIR_OK && service->remark != NULL)
-        service->remark(root, &remarks);
+    if (service->sections.check != NULL)
+        service->sections.check(root, complaints);
+    if (complaints->status == WEIR_OK && service->sections.remark != NULL)
+        service->sections.remark(root, &remarks);
     cfg_note_text(complaints, WEIR_OK, weir_buf_text(&remarks));
 }
 
@@ -211,10 +211,10 @@ static void look_at_found(const struct weir_service *service, const struct weir_
     struct weir_error err;
     WEIR_AUTO_BUF found = {0};
     signal(SIGPIPE, SIG_IGN); /* of programs that operators run */
-    if (service->look != NULL &&
+    if (service->sections.look != NULL &&
         cfg_note(complaints,
                  weir_file_read_open(STDIN_FILENO, "--found", FOUND_BYTES_MAX, &found, &err), &err))
-        service->look(&(struct weir_look){root, weir_buf_view(&found), out, complaints});
+        service->sections.look(&(struct weir_look){root, weir_buf_view(&found), out, complaints});
 }
 
 /* Prints what a look has found, good or not; without any, the facts of good sections. */
@@ -226,8 +226,8 @@ static int check_file(const struct weir_service *service, const struct weir_yaml
     bool is_good = complaints->status == WEIR_OK;
     if (looks)
         look_at_found(service, root, complaints, &out);
-    if (out.size == 0 && is_good && service->facts != NULL)
-        service->facts(root, &out);
+    if (out.size == 0 && is_good && service->sections.facts != NULL)
+        service->sections.facts(root, &out);
     fwrite(out.at, 1, out.size, stdout);
     return complaints->status == WEIR_OK ? EXIT_DONE : EXIT_USAGE;
 }
@@ -250,8 +250,8 @@ static int print_config(const struct weir_service *service, const char *file)
     WEIR_AUTO(weir_yaml) document = NULL;
     WEIR_AUTO_BUF out = {0};
     enum weir_status status = weir_yaml_load(file, &document, &err);
-    if (status == WEIR_OK && service->print != NULL)
-        status = service->print(weir_yaml_root(document), &out, &err);
+    if (status == WEIR_OK && service->sections.print != NULL)
+        status = service->sections.print(weir_yaml_root(document), &out, &err);
     if (status != WEIR_OK) {
         fprintf(stderr, "%s\n", err.text);
         return EXIT_USAGE;
@@ -263,8 +263,8 @@ static int print_config(const struct weir_service *service, const char *file)
 static int describe_config(const struct weir_service *service)
 {
     WEIR_AUTO_BUF out = {0};
-    if (service->describe != NULL)
-        service->describe(&out);
+    if (service->sections.describe != NULL)
+        service->sections.describe(&out);
     fwrite(out.at, 1, out.size, stdout);
     return EXIT_DONE;
 }

@@ -50,12 +50,31 @@ struct weir_look {
     struct cfg_complaints *complaints;
 };
 
+/* The sections of a pipeline file that a service owns. All functions are optional. */
+struct weir_service_sections {
+    /* `--check-config FILE`. */
+    void (*check)(const struct weir_yaml_node *root, struct cfg_complaints *complaints);
+    /* Remarks on what is allowed in a good file but may not be meant, a line each. */
+    void (*remark)(const struct weir_yaml_node *root, struct weir_buf *out);
+    /* Appends what a good file means for other services, as JSON: {tensors: […]}, on standard output. */
+    void (*facts)(const struct weir_yaml_node *root, struct weir_buf *out);
+    /* Checks the sections, after check(), against what other programs have found (`--found`). */
+    void (*look)(const struct weir_look *look);
+    /* `--print-config FILE`: effective values. */
+    enum weir_status (*print)(const struct weir_yaml_node *root, struct weir_buf *out,
+                              struct weir_error *err);
+    /* `--describe-config`: reference documentation. */
+    void (*describe)(struct weir_buf *out);
+};
+
 struct weir_service {
     const char *name; /* "storage": also the default of --name and of the endpoint storage.sock */
     const char *summary;                     /* one sentence for --help */
     const char *example;                     /* one command line for --help */
     const struct weir_rpc_handler *handlers; /* NULL: binds no endpoint */
-    unsigned roles; /* senders that it listens to, a weir_role each; 0: the platform alone */
+    unsigned roles;    /* senders that it listens to, a weir_role each; 0: the platform alone */
+    bool lends_memory; /* others have to reach its descriptors (core/base/dumps.h) */
+    struct weir_service_sections sections; /* empty: it owns none */
 
     /* Required. Builds the state; `server` is bound but not yet polled. */
     enum weir_status (*open)(const struct weir_service_options *options, struct weir_loop *loop,
@@ -64,8 +83,6 @@ struct weir_service {
     void (*close)(void *state);
     /* Optional. Returns the exit code, once the loop has stopped. For processes that end by themselves. */
     int (*exit_code)(const void *state);
-    /* to other processes, which have to reach its descriptors (core/base/dumps.h) */
-    bool lends_memory;
     /* Optional. Answers requests while a handler waits (weir_rpc_serve_meanwhile()), once open() is over. */
     bool (*meanwhile)(void *state, struct weir_request *request);
     /* Optional. Drops what is kept for speed and may hold samples or names, connects its peers and its database again,
@@ -73,19 +90,6 @@ struct weir_service {
     void (*wipe)(void *state, const struct weir_request *request, struct msg_wiped *answer);
     /* Optional. Hears that the keyring of its server has changed, to hand it on. */
     void (*keys)(void *state, const struct weir_keyring *keyring);
-
-    /* Optional. Checks the sections of a pipeline file that this service owns (`--check-config FILE`), remarks on
-     * what is allowed there but may not be meant, a line each, and prints their effective values (`--print-config
-     * FILE`) or reference documentation (`--describe-config`). */
-    void (*check)(const struct weir_yaml_node *root, struct cfg_complaints *complaints);
-    /* Optional. Appends what a good file means for other services, as JSON: {tensors: […]}, on standard output. */
-    void (*facts)(const struct weir_yaml_node *root, struct weir_buf *out);
-    /* Optional. Checks those sections, after check(), against what other programs have found (`--found`). */
-    void (*look)(const struct weir_look *look);
-    void (*remark)(const struct weir_yaml_node *root, struct weir_buf *out);
-    enum weir_status (*print)(const struct weir_yaml_node *root, struct weir_buf *out,
-                              struct weir_error *err);
-    void (*describe)(struct weir_buf *out);
 };
 
 /* Runs until SIGTERM or SIGINT, or until the loop is stopped. Answers `health`, `wipe` and `keys_set` by itself. Writes

@@ -61,9 +61,19 @@ struct launcher_context {
     const void *options;  /* its own: a struct of options_size; NULL: it has none */
 };
 
+/* Functions of a launcher whose processes are not the supervisor's children. All are required. */
+struct launcher_elsewhere {
+    /* Ends all that it has started, and calls `done` from the loop when that is under way. */
+    void (*leave)(void *state, weir_loop_timer_fn *done, void *owner);
+    /* Returns the folder outside of the data directory in which keys lie, as its options name it; NULL: there is none.
+     * It is closed to programs of the user, as the data directory is. */
+    const char *(*folder)(const void *options);
+};
+
 struct launcher {
     CFG_PLUGIN;
-    size_t state_size; /* zeroed and owned by the caller */
+    size_t state_size;                          /* zeroed and owned by the caller */
+    const struct launcher_elsewhere *elsewhere; /* NULL: the supervisor ends what it has started */
 
     /* Required. NOT_FOUND when what it needs is not there. */
     enum weir_status (*init)(void *state, const struct launcher_context *context,
@@ -91,12 +101,6 @@ struct launcher {
     /* Required. Calls a process by another name. NOT_FOUND unless it runs, EXISTS when the name is taken. */
     enum weir_status (*rename)(void *state, const char *from, const char *to,
                                struct weir_error *err);
-    /* Optional. Ends all that it has started, and calls `done` from the loop when that is under way; NULL: the
-     * supervisor ends them. */
-    void (*leave)(void *state, weir_loop_timer_fn *done, void *owner);
-    /* Optional. A folder outside of the data directory in which keys lie, as its options name it; NULL: there is none.
-     * It is closed to programs of the user, as the data directory is. */
-    const char *(*folder)(const void *options);
     /* Optional. Releases what init() took. Running processes are the supervisor's. */
     void (*fini)(void *state);
 };

@@ -653,6 +653,8 @@ static const struct cfg_key OPTIONS[] = {
     CFG_END,
 };
 
+static const struct launcher_elsewhere ELSEWHERE = {.leave = leave, .folder = folder};
+
 const struct launcher orchestrator_launcher_slurm = {
     .name = "slurm",
     .summary = "jobs of a Slurm cluster: workers as arrays, the ranks of a training as one job",
@@ -665,7 +667,6 @@ const struct launcher orchestrator_launcher_slurm = {
     .stop = stop,
     .list = list,
     .rename = rename_process,
-    .leave = leave,
-    .folder = folder,
+    .elsewhere = &ELSEWHERE,
     .fini = fini,
 };

@@ -103,8 +103,8 @@ const char *orchestrator_launching_folder(const struct launching *launching)
     const char *folder = NULL;
     for (size_t i = 0; folder == NULL && i < orchestrator_launcher_count(); i++) {
         const struct launcher *each = orchestrator_launcher_at(i);
-        if (each->folder != NULL && launching->options[i] != NULL)
-            folder = each->folder(launching->options[i]);
+        if (each->elsewhere != NULL && launching->options[i] != NULL)
+            folder = each->elsewhere->folder(launching->options[i]);
     }
     return folder;
 }

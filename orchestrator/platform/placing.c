@@ -112,10 +112,10 @@ void orchestrator_placing_leave(struct orchestrator_placing *placing, weir_loop_
     placing->leaving = 1;
     for (size_t i = 0; i < orchestrator_launcher_count(); i++) {
         const struct launcher *launcher = orchestrator_launcher_at(i);
-        if (placing->launchers[i] == NULL || launcher->leave == NULL)
+        if (placing->launchers[i] == NULL || launcher->elsewhere == NULL)
             continue;
         placing->leaving++;
-        launcher->leave(placing->launchers[i], on_left, placing);
+        launcher->elsewhere->leave(placing->launchers[i], on_left, placing);
     }
     on_left(placing);
 }

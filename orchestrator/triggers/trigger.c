@@ -69,11 +69,12 @@ enum weir_status orchestrator_trigger_check_modes(const struct trigger *trigger,
                                                   const struct weir_allowed *program,
                                                   struct weir_error *err)
 {
+    const struct trigger_measuring *measuring = trigger->policy->measuring;
     enum weir_status status = check_own_mode(trigger, program, err);
     const struct trigger *member = NULL;
 
-    for (size_t i = 0; status == WEIR_OK && trigger->policy->member != NULL; i++) {
-        member = trigger->policy->member(trigger->state, i);
+    for (size_t i = 0; status == WEIR_OK && measuring != NULL && measuring->member != NULL; i++) {
+        member = measuring->member(trigger->state, i);
         if (member == NULL)
             break;
         status = orchestrator_trigger_check_modes(member, program, err);

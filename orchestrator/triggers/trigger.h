@@ -67,7 +67,9 @@ struct trigger_measured {
     struct weir_strs classes;
 };
 
-/* Functions of a policy that has samples measured. All are required. */
+struct trigger;
+
+/* Functions of a policy that has samples measured. All but member() are required. */
 struct trigger_measuring {
     /* Returns the subject of all its requests; TRIGGER_NOTHING: it only passes on those of its members. */
     enum trigger_subject (*subject)(const void *state);
@@ -81,6 +83,8 @@ struct trigger_measuring {
     bool (*measured)(void *state, const struct trigger_measured *measured, json_t *decision);
     /* These samples (ascending) are erased: what the state tells of them has to go. */
     void (*forget)(void *state, struct weir_u64s ids);
+    /* Optional. Returns the policy at this place of those that it is made of; NULL: there are no more. */
+    const struct trigger *(*member)(const void *state, size_t index);
 };
 
 /* Events outside the stream. All functions are optional. */
@@ -96,8 +100,6 @@ struct trigger_events {
 
 /* At least one of before(), observe() and events->erased() is there. `state` is `state_size` zeroed bytes,
  * 8-aligned. */
-struct trigger;
-
 struct trigger_policy {
     CFG_PLUGIN;
     size_t state_size;
@@ -118,10 +120,6 @@ struct trigger_policy {
     bool (*observe)(void *state, const struct trigger_sample *sample);
     /* Optional. A trigger has ended here, by whatever policy. A check that was due is so no more. */
     void (*fired)(void *state);
-
-    /* Optional. The policy at this place of those that it is made of and that may have samples measured; NULL: there
-     * are no more. */
-    const struct trigger *(*member)(const void *state, size_t index);
 
     /* Required. Why it said true, or how far it is: "500 new samples". */
     void (*explain)(const void *state, struct weir_buf *out);

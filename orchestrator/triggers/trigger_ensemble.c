@@ -241,6 +241,7 @@ static const struct trigger_measuring MEASURING = {
     .request = request,
     .measured = measured,
     .forget = forget,
+    .member = member,
 };
 
 static const struct trigger_events EVENTS = {
@@ -260,7 +261,6 @@ const struct trigger_policy orchestrator_trigger_ensemble = {
     .init = init,
     .before = before,
     .observe = observe,
-    .member = member,
     .fired = fired,
     .explain = explain,
     .save = save,

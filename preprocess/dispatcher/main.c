@@ -132,12 +132,12 @@ static const struct weir_service DISPATCHER = {
     .close = preprocess_dispatcher_close,
     .wipe = preprocess_dispatcher_wipe,
     .keys = preprocess_dispatcher_keys,
-    .check = check,
-    .facts = facts,
-    .look = preprocess_look,
-    .remark = remark,
-    .print = preprocess_options_print,
-    .describe = describe,
+    .sections = {.check = check,
+                 .facts = facts,
+                 .look = preprocess_look,
+                 .remark = remark,
+                 .print = preprocess_options_print,
+                 .describe = describe},
 };
 
 int main(int argc, char **argv)

@@ -306,7 +306,7 @@ static enum weir_status read_presample(const struct weir_yaml_node *node,
         weir_mix64(section->seed); /* not the numbers that the choice after it draws */
     section->presample = presample;
     enum weir_status status = read_choice(node, PATH, PRESAMPLE_KEYS, presample, err);
-    if (status == WEIR_OK && presample->policy->scored != NULL)
+    if (status == WEIR_OK && presample->policy->scoring != NULL)
         status = weir_yaml_fail(weir_yaml_get(node, "policy"), err,
                                 "%s.policy: expected a policy that needs no scores, found '%s'",
                                 PATH, presample->policy->name);
@@ -335,6 +335,14 @@ static enum weir_status check_rounds(const struct weir_yaml_node *root,
         "which chooses anew with every batch");
 }
 
+const struct selection_scored *selector_section_scored(const struct selector_section *section,
+                                                       uint64_t trigger)
+{
+    const struct selection_scoring *scoring = section->policy->scoring;
+
+    return scoring != NULL ? scoring->at_trigger(section->options, trigger) : NULL;
+}
+
 enum weir_status selector_section_read(const struct weir_yaml_node *root,
                                        struct selector_section **ret_section,
                                        struct weir_error *err)
@@ -358,10 +366,9 @@ enum weir_status selector_section_read(const struct weir_yaml_node *root,
         status = check_policy(node, "selection", section, err);
     if (status == WEIR_OK)
         status = check_rounds(root, section, err);
-    const struct selection_scored *scored = status == WEIR_OK && section->policy->scored != NULL
-                                                ? section->policy->scored(section->options, 1)
-                                                : NULL;
-    if (scored != NULL && scored->presample)
+    const struct selection_scored *scored =
+        status == WEIR_OK ? selector_section_scored(section, 1) : NULL;
+    if (scored != NULL && scored->presample != NULL)
         status = read_presample(scored->presample, section, err);
     if (status != WEIR_OK)
         return status;
@@ -388,11 +395,11 @@ void selector_section_free(struct selector_section *section)
 static enum weir_status check_modes(const struct selector_section *section,
                                     const struct weir_allowed *program, struct weir_error *err)
 {
-    const struct selection_policy *policy = section->policy;
+    const struct selection_scoring *scoring = section->policy->scoring;
     enum weir_status status = WEIR_OK;
 
-    for (size_t i = 0; status == WEIR_OK && policy->scored_at != NULL; i++) {
-        const struct selection_scored *scored = policy->scored_at(section->options, i);
+    for (size_t i = 0; status == WEIR_OK && scoring != NULL; i++) {
+        const struct selection_scored *scored = scoring->at(section->options, i);
         if (scored == NULL)
             break;
         const char *mode = selector_scoring_mode(scored->method->wants);

@@ -40,6 +40,10 @@ enum weir_status selector_section_read(const struct weir_yaml_node *root,
 void selector_section_free(struct selector_section *section);
 WEIR_DEFINE_AUTO(selector_section, selector_section_free)
 
+/* Returns how candidates of this trigger are scored, as part of the section; NULL: no model is asked. */
+const struct selection_scored *selector_section_scored(const struct selector_section *section,
+                                                       uint64_t trigger);
+
 /* Implement --check-config, --print-config and --describe-config of the service. */
 enum weir_status selector_section_check(const struct weir_yaml_node *root, struct weir_error *err);
 enum weir_status selector_section_print(const struct weir_yaml_node *root, struct weir_buf *out,

@@ -131,11 +131,31 @@ struct selection_scored {
     const char *from; /* the pipeline whose scores are used where it has some; NULL: only its own */
 };
 
+/* Functions of a policy that has a model score the candidates. All are required. */
+struct selection_scoring {
+    /* Returns how this trigger's are scored and chosen, as part of `options`; choose() serves while there is no
+     * model yet. */
+    const struct selection_scored *(*at_trigger)(const void *options, uint64_t trigger);
+    /* Returns all that at_trigger() may return, from 0; NULL: there are no more. */
+    const struct selection_scored *(*at)(const void *options, size_t index);
+};
+
+/* Functions of a policy that needs losses (SELECTION_NEEDS_LOSSES), by component. All are required. */
+struct selection_reported {
+    /* Writes the names of the components, borrowed from the options, into `names` (room for
+     * SELECTION_COMPONENTS_MAX), and returns their number. */
+    size_t (*components)(const void *options, const char **names);
+    /* Returns the component of a sample, by place of its dataset in the file and label; SIZE_MAX: none. */
+    size_t (*component_of)(const void *options, int64_t place, int64_t label);
+};
+
 struct selection_policy {
     CFG_PLUGIN;
     unsigned needs; /* selection_need flags */
     enum selection_tail tail;
     bool weighted; /* gives every chosen sample a weight in the loss: finite, above 0 */
+    const struct selection_scoring *scoring;   /* NULL: no model is asked */
+    const struct selection_reported *reported; /* NULL: no losses are needed */
 
     /* Optional. Checks that a table cannot express: INVALID with a place in `section`, or `options` completed. */
     enum weir_status (*check)(const struct weir_yaml_node *section,
@@ -143,16 +163,6 @@ struct selection_policy {
                               struct weir_error *err);
     /* Optional. Needs that depend on the checked options. */
     unsigned (*needs_of)(const void *options);
-    /* Optional. The selector has a model score the candidates of this trigger, and the method choose; choose()
-     * serves while there is no model yet. Part of `options`. */
-    const struct selection_scored *(*scored)(const void *options, uint64_t trigger);
-    /* With scored(). All that it may return, from 0; NULL: there are no more. */
-    const struct selection_scored *(*scored_at)(const void *options, size_t index);
-    /* With SELECTION_NEEDS_LOSSES. Writes the names of its components, borrowed from the options, into `names` (room
-     * for SELECTION_COMPONENTS_MAX); component_of() returns the one of a sample, by place of its dataset in the file
-     * and label, SIZE_MAX: none. */
-    size_t (*components)(const void *options, const char **names);
-    size_t (*component_of)(const void *options, int64_t place, int64_t label);
     /* Optional. Returns the share of all samples that it never chooses, in any trigger, because a model of the holdout
      * learns from them; 0: none. Its caller selects them. */
     double (*withheld)(const void *options);

@@ -229,6 +229,8 @@ static void describe(struct weir_buf *out)
     cfg_registry_document(&SELECTOR_SCORING_METHODS, "### selection.score.method", out);
 }
 
+static const struct selection_scoring SCORING = {.at_trigger = scored, .at = scored_at};
+
 const struct selection_policy selector_selection_coreset = {
     .name = "coreset",
     .summary = "samples that a method chooses by the scores of a model",
@@ -236,8 +238,7 @@ const struct selection_policy selector_selection_coreset = {
     .options_size = sizeof(struct coreset),
     .check = check,
     .needs_of = needs_of,
-    .scored = scored,
-    .scored_at = scored_at,
+    .scoring = &SCORING,
     .withheld = withheld,
     .describe = describe,
     .choose = choose,

@@ -442,6 +442,11 @@ static void choose(const void *options, const struct selection_input *input, str
                        "their shares without it");
 }
 
+static const struct selection_reported REPORTED = {
+    .components = components,
+    .component_of = reported_of,
+};
+
 const struct selection_policy selector_selection_mixture = {
     .name = "mixture",
     .summary = "shares of datasets, labels or slices of age: fixed, scheduled, or changing by loss",
@@ -449,7 +454,6 @@ const struct selection_policy selector_selection_mixture = {
     .options_size = sizeof(struct mixture),
     .check = check,
     .needs_of = needs_of,
-    .components = components,
-    .component_of = reported_of,
+    .reported = &REPORTED,
     .choose = choose,
 };

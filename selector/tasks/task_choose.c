@@ -66,7 +66,7 @@ static enum weir_status choose_for_trigger(struct selector_task *task, struct we
     enum weir_status status = learn_past(task, err);
     if (status != WEIR_OK)
         return status;
-    if (section->policy->scored != NULL && choosing.trigger > section->warmup)
+    if (section->policy->scoring != NULL && choosing.trigger > section->warmup)
         return selector_task_choose_scored(task, &choosing, sealed, err);
     if (section->needs & SELECTION_NEEDS_LOSSES) {
         choosing.losses = weir_arena_alloc(task->arena, sizeof(*choosing.losses));

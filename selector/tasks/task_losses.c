@@ -29,7 +29,7 @@ static void add(void *owner, uint64_t id, int64_t label, float loss)
     const struct adding *adding = owner;
     const struct selector_section *section = adding->section;
     int64_t place = place_of(adding->pipeline, weir_sample_dataset(id));
-    size_t component = section->policy->component_of(section->options, place, label);
+    size_t component = section->policy->reported->component_of(section->options, place, label);
     if (component == SIZE_MAX || !isfinite(loss))
         return;
     adding->losses->sums[component] += (double)loss;
@@ -57,7 +57,7 @@ static enum weir_status read_before(const struct selector_task *task,
 {
     const struct selector_section *section = task->frozen.section;
     const char *names[SELECTION_COMPONENTS_MAX];
-    size_t count = section->policy->components(section->options, names);
+    size_t count = section->policy->reported->components(section->options, names);
     WEIR_AUTO(weir_rows) rows = NULL;
     enum weir_status status =
         DB_RUN(task->thread->db, Q_list_components, &rows, err, DB_TEXT(task->pipeline_name),

@@ -45,7 +45,7 @@ static void presampled_fini(struct presampled *presampled)
 
 static const struct selection_scored *scored_of(const struct selector_choosing *choosing)
 {
-    return choosing->section->policy->scored(choosing->section->options, choosing->trigger);
+    return selector_section_scored(choosing->section, choosing->trigger);
 }
 
 /* ---- presampling ---- */

@@ -48,8 +48,8 @@ static void note_left(void *owner)
 
 static void close_stage(struct stage *stage)
 {
-    if (stage->launcher->leave != NULL) {
-        stage->launcher->leave(stage->state, note_left, stage);
+    if (stage->launcher->elsewhere != NULL) {
+        stage->launcher->elsewhere->leave(stage->state, note_left, stage);
         step_until(stage->loop, &stage->has_left);
     }
     if (stage->launcher->fini != NULL)

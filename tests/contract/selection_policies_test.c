@@ -306,6 +306,12 @@ static void every_policy_is_complete_and_found_by_its_name(void **state)
         assert_non_null(policy->options);
         assert_true(strlen(policy->summary) > 10);
         assert_ptr_equal(selector_policy_find(policy->name), policy);
+        if (policy->scoring != NULL)
+            assert_true(policy->scoring->at_trigger != NULL && policy->scoring->at != NULL);
+        if (policy->reported != NULL) {
+            assert_non_null(policy->reported->components);
+            assert_non_null(policy->reported->component_of);
+        }
         for (const struct cfg_key *key = policy->options; key->name != NULL; key++)
             assert_non_null(key->doc);
     }

@@ -36,20 +36,19 @@ struct model_plan {
     struct model_shape shape[MODEL_BLOCKS_MAX]; /* of model->blocks */
     uint32_t width;                             /* outputs per sample: set before plan() */
     uint32_t embedding;                         /* floats that embed() writes per sample */
+    uint64_t tokens_below; /* bound of the tokens that it tells apart; 0: not a model of text */
 };
 
 struct model {
     CFG_PLUGIN;
     const struct model_block *blocks; /* required: 1 to MODEL_BLOCKS_MAX */
 
-    /* Required. Sets shape and embedding from the options and the tensors of any batch of the job.
+    /* Required. Sets shape, embedding and tokens_below from the options and the tensors of any batch of the job.
      * INVALID, naming the tensor, when the model cannot work on them. */
     enum weir_status (*plan)(struct model_plan *plan, const struct weir_batch *batch,
                              struct weir_error *err);
     /* Required. True for a tensor of such a batch that the model learns from. */
     bool (*reads)(const struct weir_batch *batch, const struct weir_tensor *tensor);
-    /* Of a model of text. Returns how many tokens it tells apart: they are below that. */
-    uint64_t (*tokens)(const struct model_plan *plan);
     /* Required. Writes the parameters to begin with. */
     void (*init)(const struct model_plan *plan, struct weir_rng *rng, float *parameters);
     /* Required. Bytes of the block that forward() leaves its intermediate results in for this

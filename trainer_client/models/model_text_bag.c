@@ -57,12 +57,8 @@ static enum weir_status plan_text_bag(struct model_plan *plan, const struct weir
         .columns = 1,
     };
     plan->embedding = (uint32_t)options->embedding;
+    plan->tokens_below = options->buckets;
     return WEIR_OK;
-}
-
-static uint64_t tokens_of(const struct model_plan *plan)
-{
-    return plan->shape[0].rows - 1;
 }
 
 static void init_text_bag(const struct model_plan *plan, struct weir_rng *rng, float *parameters)
@@ -214,7 +210,6 @@ const struct model trainer_model_text_bag = {
     .blocks = BLOCKS,
     .plan = plan_text_bag,
     .reads = trainer_tensors_is_first_bag,
-    .tokens = tokens_of,
     .init = init_text_bag,
     .scratch_bytes = text_bag_scratch_bytes,
     .forward = forward_text_bag,

@@ -49,12 +49,8 @@ static enum weir_status plan_text_embedding(struct model_plan *plan, const struc
     plan->shape[EMBEDDINGS] = (struct model_shape){options->buckets, dimension};
     plan->shape[OUTPUT] = (struct model_shape){dimension, 1};
     plan->embedding = dimension;
+    plan->tokens_below = options->buckets;
     return WEIR_OK;
-}
-
-static uint64_t tokens_of(const struct model_plan *plan)
-{
-    return plan->shape[EMBEDDINGS].rows;
 }
 
 /* Embeddings uniform in [-1/dimension, 1/dimension), outputs zero: as fastText begins. */
@@ -193,7 +189,6 @@ const struct model trainer_model_text_embedding = {
     .blocks = BLOCKS,
     .plan = plan_text_embedding,
     .reads = trainer_tensors_is_first_bag,
-    .tokens = tokens_of,
     .init = init_text_embedding,
     .scratch_bytes = text_embedding_scratch_bytes,
     .forward = forward_text_embedding,

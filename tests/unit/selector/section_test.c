@@ -99,8 +99,8 @@ static void the_shipped_coreset_is_what_it_says(void **state)
                      WEIR_OK);
     if (read(weir_buf_text(&text), &document, &section, &err) != WEIR_OK)
         fail_msg("%s", err.text);
-    const struct selection_scored *third = section->policy->scored(section->options, 3);
-    const struct selection_scored *fourth = section->policy->scored(section->options, 4);
+    const struct selection_scored *third = selector_section_scored(section, 3);
+    const struct selection_scored *fourth = selector_section_scored(section, 4);
     assert_string_equal(third->method->name, "loss");
     assert_string_equal(fourth->method->name, "k_center");
     assert_true(fourth->balance && !third->balance && third->from == NULL);

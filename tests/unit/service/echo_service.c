@@ -80,9 +80,7 @@ static const struct weir_service ECHO = {
     .roles = WEIR_ROLE_PLATFORM | WEIR_ROLE_TRAINER,
     .open = open_echo,
     .close = close_echo,
-    .check = check,
-    .print = print,
-    .describe = describe,
+    .sections = {.check = check, .print = print, .describe = describe},
 };
 
 int main(int argc, char **argv)
