@@ -3,9 +3,19 @@
 
 #include "core/base/memory.h"
 #include "core/config/sections.h"
+#include "core/wire/file_formats.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+static const struct file_format {
+    const char *name;
+    bool is_table;
+} FORMATS[] = {
+#define X(name, is_table) {#name, is_table},
+    FILE_FORMATS(X)
+#undef X
+};
 
 struct preprocess_tables {
     struct operator_records records;
@@ -125,15 +135,14 @@ static struct cfg_table table_of(const struct weir_yaml_node *source)
     return table;
 }
 
-/* Of a format that is unknown, or missing, storage complains: it may be meant to be one. */
-static bool is_table(const struct weir_yaml_node *source)
+/* Returns NULL for a format that is unknown, or missing: storage complains of it, and it may be meant to be a table. */
+static const struct file_format *format_of(const struct weir_yaml_node *source)
 {
-    static const char *const OTHERS[] = {"binary", "files", "jsonl", "mds", "tar", "tfrecord"};
     const char *format = weir_yaml_text(weir_yaml_get(source, "format"));
-    for (size_t i = 0; i < WEIR_COUNT(OTHERS); i++)
-        if (weir_str_equal(format, OTHERS[i]))
-            return false;
-    return true;
+    for (size_t i = 0; i < WEIR_COUNT(FORMATS); i++)
+        if (weir_str_equal(format, FORMATS[i].name))
+            return &FORMATS[i];
+    return NULL;
 }
 
 static void add_dataset(struct preprocess_tables *tables, const struct weir_yaml_node *dataset,
@@ -141,7 +150,9 @@ static void add_dataset(struct preprocess_tables *tables, const struct weir_yaml
 {
     const char *name = weir_yaml_text(weir_yaml_get(dataset, "name"));
     const struct weir_yaml_node *source = weir_yaml_get(dataset, "source");
-    if (name == NULL || weir_yaml_get(dataset, "updates") != NULL || !is_table(source))
+    const struct file_format *format = format_of(source);
+    if (name == NULL || weir_yaml_get(dataset, "updates") != NULL ||
+        (format != NULL && !format->is_table))
         return;
     const struct cfg_table table = table_of(source);
     struct columns columns =
@@ -151,8 +162,7 @@ static void add_dataset(struct preprocess_tables *tables, const struct weir_yaml
     struct operator_records *records = &tables->records;
     if (records->dataset == NULL)
         *records = (struct operator_records){.dataset = name, .dialect = table.dialect};
-    bool is_csv = weir_str_equal(weir_yaml_text(weir_yaml_get(source, "format")), "csv");
-    records->are_awaited |= !is_csv || (found == NULL && table.header);
+    records->are_awaited |= format == NULL || (found == NULL && table.header);
     join_columns(records, name, &columns);
     join_missing(tables, &table.missing);
 }

@@ -1,19 +1,16 @@
-/* All formats. To add one: write format_NAME.c, list it in CMakeLists.txt, and name it here. */
+/* The formats by name: core/wire/file_formats.h lists them. */
+#include "core/wire/file_formats.h"
 #include "storage/formats/format.h"
 
 #include <assert.h>
 
-// clang-format off
-#define FORMATS(X) X(binary) X(csv) X(files) X(jsonl) X(mds) X(tar) X(tfrecord)
-// clang-format on
-
-#define X(name) extern const struct format storage_format_##name;
-FORMATS(X)
+#define X(name, is_table) extern const struct format storage_format_##name;
+FILE_FORMATS(X)
 #undef X
 
 static const struct cfg_plugin *const ALL[] = {
-#define X(name) &storage_format_##name.plugin,
-    FORMATS(X)
+#define X(name, is_table) &storage_format_##name.plugin,
+    FILE_FORMATS(X)
 #undef X
 };
 

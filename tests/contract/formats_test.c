@@ -4,6 +4,7 @@
 #include "core/base/file.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
+#include "core/wire/file_formats.h"
 #include "storage/files/blanking.h"
 #include "storage/files/extent.h"
 #include "storage/intake/unclaimed.h"
@@ -338,6 +339,14 @@ static void check_table(const struct subject *subject)
     assert_true(format->gives != 0);
 }
 
+static void a_format_has_columns_where_its_records_are_listed_as_rows_of_a_table(void **state)
+{
+    (void)state;
+#define X(name, is_table) assert_true((format_find(#name)->columns != NULL) == is_table);
+    FILE_FORMATS(X)
+#undef X
+}
+
 static void every_table_is_whole(void **state)
 {
     (void)state;
@@ -598,6 +607,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_table_is_whole),
+        cmocka_unit_test(a_format_has_columns_where_its_records_are_listed_as_rows_of_a_table),
         cmocka_unit_test(a_sample_is_read_back_at_its_position),
         cmocka_unit_test(a_file_has_the_same_samples_whatever_the_windows),
         cmocka_unit_test(a_file_may_end_anywhere),

@@ -198,7 +198,7 @@ void orchestrator_topic_added(struct topic_call *call)
         for entry in json.loads((cls.build / "compile_commands.json").read_text()):
             commands.setdefault(entry["file"].removeprefix(f"{cls.tree}/"), entry)
         sources = {path for path in cls.changed if path.endswith(".c")} | {"core/base/status.c", "core/wire/wire.c", "core/wire/export_formats.c",
-                                                                                 "selector/policies/registry.c", "storage/sql/queries.c",
+                                                                                 "selector/policies/registry.c", "storage/formats/registry.c", "storage/sql/queries.c",
                                                                                  "orchestrator/topics/topics.c", "trainer_client/exports/registry.c",
                                                                                  "tests/contract/exports_test.c"}
         cls.objects = {}
