@@ -2,8 +2,8 @@
 #include "core/http/transfers.h"
 
 #include "core/base/memory.h"
+#include "core/http/libcurl.h"
 
-#include <curl/curl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/queue.h>
@@ -17,7 +17,8 @@ struct watched {
 
 struct weir_transfers {
     struct weir_loop *loop;
-    CURLM *multi;
+    unsigned host_max;
+    CURLM *multi; /* NULL until the first transfer */
     uint64_t timer;
     LIST_HEAD(, watched) watched;
 };
@@ -109,8 +110,22 @@ static int set_socket(CURL *easy, curl_socket_t fd, int what, void *owner, void 
 
 /* ---- transfers ---- */
 
+static void open_multi(struct weir_transfers *transfers)
+{
+    transfers->multi = curl_multi_init();
+    weir_require(transfers->multi != NULL);
+    curl_multi_setopt(transfers->multi, CURLMOPT_SOCKETFUNCTION, set_socket);
+    curl_multi_setopt(transfers->multi, CURLMOPT_SOCKETDATA, transfers);
+    curl_multi_setopt(transfers->multi, CURLMOPT_TIMERFUNCTION, set_timer);
+    curl_multi_setopt(transfers->multi, CURLMOPT_TIMERDATA, transfers);
+    curl_multi_setopt(transfers->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
+    curl_multi_setopt(transfers->multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)transfers->host_max);
+}
+
 void weir_transfers_add(struct weir_transfers *transfers, struct weir_transfer *transfer)
 {
+    if (transfers->multi == NULL)
+        open_multi(transfers);
     curl_easy_setopt(transfer->easy, CURLOPT_PRIVATE, transfer);
     curl_multi_add_handle(transfers->multi, transfer->easy);
 }
@@ -127,15 +142,8 @@ struct weir_transfers *weir_transfers_new(struct weir_loop *loop, unsigned host_
     struct weir_transfers *transfers = weir_calloc(1, sizeof(*transfers));
 
     transfers->loop = loop;
+    transfers->host_max = host_max;
     LIST_INIT(&transfers->watched);
-    transfers->multi = curl_multi_init();
-    weir_require(transfers->multi != NULL);
-    curl_multi_setopt(transfers->multi, CURLMOPT_SOCKETFUNCTION, set_socket);
-    curl_multi_setopt(transfers->multi, CURLMOPT_SOCKETDATA, transfers);
-    curl_multi_setopt(transfers->multi, CURLMOPT_TIMERFUNCTION, set_timer);
-    curl_multi_setopt(transfers->multi, CURLMOPT_TIMERDATA, transfers);
-    curl_multi_setopt(transfers->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
-    curl_multi_setopt(transfers->multi, CURLMOPT_MAX_HOST_CONNECTIONS, (long)host_max);
     return transfers;
 }
 
@@ -143,7 +151,8 @@ void weir_transfers_free(struct weir_transfers *transfers)
 {
     if (transfers == NULL)
         return;
-    curl_multi_cleanup(transfers->multi);
+    if (transfers->multi != NULL)
+        curl_multi_cleanup(transfers->multi);
     weir_loop_cancel(transfers->loop, transfers->timer);
     while (!LIST_EMPTY(&transfers->watched))
         unwatch(LIST_FIRST(&transfers->watched));

@@ -3,8 +3,8 @@
 
 #include "core/base/bytes.h"
 #include "core/base/memory.h"
+#include "core/http/libcurl.h"
 
-#include <curl/curl.h>
 #include <inttypes.h>
 #include <sodium.h>
 #include <stdio.h>

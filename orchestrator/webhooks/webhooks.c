@@ -11,7 +11,6 @@
 #include "orchestrator/context/events.h"
 #include "orchestrator/webhooks/posting.h"
 
-#include <curl/curl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -260,8 +259,6 @@ enum weir_status orchestrator_webhooks_open(struct context *context,
     enum weir_status status = WEIR_OK;
     webhooks->context = context;
     webhooks->count = orchestrator_hooks_read(hooks, configs);
-    if (webhooks->count > 0)
-        weir_require(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK); /* before any thread */
     for (size_t i = 0; i < webhooks->count && status == WEIR_OK; i++) {
         webhooks->hooks[i] = (struct hook){.all = webhooks, .config = configs[i]};
         status = open_hook(&webhooks->hooks[i], err);

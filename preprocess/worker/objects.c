@@ -3,10 +3,10 @@
 
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "core/http/libcurl.h"
 #include "core/http/part.h"
 #include "core/http/transfers.h"
 
-#include <curl/curl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,7 +185,11 @@ static void add_headers(struct slot *slot, const struct request *request)
 static void set_options(struct slot *slot, const struct request *request)
 {
     CURL *easy = slot->transfer.easy;
-    curl_easy_reset(easy); /* connections stay: they are the transfers' */
+    if (easy != NULL)
+        curl_easy_reset(easy); /* connections stay: they are the transfers' */
+    else
+        easy = slot->transfer.easy = curl_easy_init();
+    weir_require(easy != NULL);
     curl_easy_setopt(easy, CURLOPT_URL, request->url);
     curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L); /* it is signed as it is */
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "https");
@@ -436,16 +440,15 @@ static void open_connections(struct objects *objects)
     for (size_t i = 0; i < OBJECTS_AT_ONCE; i++) {
         struct slot *slot = &objects->slots[i];
         *slot = (struct slot){.objects = objects};
-        slot->transfer =
-            (struct weir_transfer){.easy = curl_easy_init(), .over = on_over, .owner = slot};
-        weir_require(slot->transfer.easy != NULL);
+        slot->transfer = (struct weir_transfer){.over = on_over, .owner = slot};
     }
 }
 
 static void close_connections(struct objects *objects)
 {
     for (size_t i = 0; i < OBJECTS_AT_ONCE; i++)
-        curl_easy_cleanup(objects->slots[i].transfer.easy);
+        if (objects->slots[i].transfer.easy != NULL)
+            curl_easy_cleanup(objects->slots[i].transfer.easy);
     weir_transfers_free(objects->transfers);
 }
 

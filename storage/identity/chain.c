@@ -4,12 +4,12 @@
 #include "core/base/bytes.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "core/http/libcurl.h"
 #include "storage/identity/answers.h"
 #include "storage/identity/credential_process.h"
 #include "storage/identity/exchange.h"
 #include "storage/identity/profile.h"
 
-#include <curl/curl.h>
 #include <string.h>
 
 enum { FILE_BYTES_MAX = 1 << 20, TOKEN_BYTES_MAX = 64 << 10 };

@@ -2,8 +2,8 @@
 #include "storage/identity/exchange.h"
 
 #include "core/base/rng.h"
+#include "core/http/libcurl.h"
 
-#include <curl/curl.h>
 #include <poll.h>
 
 enum {

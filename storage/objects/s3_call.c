@@ -4,9 +4,9 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/base/rng.h"
+#include "core/http/libcurl.h"
 
 #include <ctype.h>
-#include <curl/curl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
