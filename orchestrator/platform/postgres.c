@@ -75,6 +75,7 @@ static void build_command(struct orchestrator_postgres *postgres,
         "wal_recycle=off",
         "log_error_verbosity=terse",         /* erasures: no old bytes, no values */
         "max_logical_replication_workers=0", /* nor the process that starts them */
+        "max_pred_locks_per_transaction=10", /* nothing is SERIALIZABLE: the least there can be */
     };
     postgres->argv[postgres->argc++] = weir_format("%s/postgres", postgres->bin_dir);
     add_argument(postgres, "-D", weir_strdup(options->cluster));
