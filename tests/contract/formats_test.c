@@ -549,7 +549,8 @@ static void blank(const struct subject *subject, const struct unclaimed *unclaim
     const struct declaration declaration = {.format = subject->format,
                                             .options = (void *)(uintptr_t)subject->options};
     const struct stored_file stored = {.path = weir_strdup("memory"), .size = file->size};
-    struct blanking blanking = {.declaration = &declaration,
+    const struct dataset dataset = {.declaration = &declaration};
+    struct blanking blanking = {.dataset = &dataset,
                                 .file = &stored,
                                 .fd = memfd_create("file", MFD_CLOEXEC),
                                 .head = format_run_head(subject->format, subject->file)};
