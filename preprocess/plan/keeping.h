@@ -10,7 +10,7 @@
 #define KEEPING_MEASURE_NS 2e8  /* of operators' time, before a choice */
 #define KEEPING_GAIN       0.02 /* share of the time that keeping has to save */
 #define KEEPING_ROW_NS \
-    300 /* to find a row and put it among the others, besides its bytes: `./dev bench reuse` */
+    600 /* to find a row and put it among the others, besides its bytes: `./dev bench reuse` */
 
 /* A legal place, as operators were measured around it; all per row of the set. */
 struct keeping_place {

@@ -17,8 +17,10 @@
 #include <unistd.h>
 
 enum {
-    PIECE = 256 << 10 /* bytes: a row that is no longer in the first caches */,
-    TIMES = 3,
+    PAGE = 4096,
+    PIECE = 256 << 10, /* bytes: a row that is no longer in the first caches */
+    ROWS = 16,         /* of a batch */
+    TIMES = 5,
     FOLDER_MODE = 0700
 };
 
@@ -65,59 +67,113 @@ static bool write_pieces(int fd, uint8_t *bytes, double *ret_ns)
     return sum != 0;
 }
 
-/* Reads as rows are read: in a mapping, summed, and copied to their column, which is in no cache. Pages are mapped
- * beforehand, unless the disk is waited for: a segment stays mapped while its rows are read again and again. */
-static bool read_pieces(int fd, uint8_t *room, int flags, int64_t (*now_ns)(void), double *ret_ns)
+/* A file that is mapped, and rows that are read of it. */
+struct reading {
+    int fd;
+    const uint8_t *mapped;
+    uint8_t *room; /* of the column of a batch */
+    struct weir_rng rng;
+};
+
+/* Has every page looked at once: a page that is mapped but was never read costs the host of a virtual machine a fault,
+ * which a segment that is read again and again has behind it. */
+static uint64_t touch(const struct reading *reading)
 {
     uint64_t sum = 0;
-    void *mapped = mmap(NULL, KEPT_PROBE_BYTES, PROT_READ, MAP_SHARED | flags, fd, 0);
-    if (mapped == MAP_FAILED)
-        return false;
-    int64_t begun_ns = now_ns();
-    for (size_t at = 0; at < KEPT_PROBE_BYTES; at += PIECE) {
-        const uint8_t *piece = (const uint8_t *)mapped + at;
-        sum ^= weir_hash64(weir_bytes(piece, PIECE), 0);
-        memcpy(room + at, piece, PIECE);
-    }
-    *ret_ns = each(now_ns() - begun_ns);
-    (void)munmap(mapped, KEPT_PROBE_BYTES);
-    return sum != 0;
+    for (size_t at = 0; at < KEPT_PROBE_BYTES; at += PAGE)
+        sum += reading->mapped[at];
+    return sum;
 }
 
-static bool read_past_cache(int fd, uint8_t *room, double *ret_ns)
+static void draw(struct reading *reading, size_t ret_places[ROWS])
 {
-    return posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) == 0 &&
-           read_pieces(fd, room, 0, weir_now_ns, ret_ns);
+    for (size_t i = 0; i < ROWS; i++)
+        ret_places[i] = weir_rng_below(&reading->rng, KEPT_PROBE_BYTES / PIECE) * PIECE;
+}
+
+/* Reads the rows of a batch as they are read there: summed, and copied to their column. Returns nanoseconds a byte. */
+static double read_batch(const struct reading *reading, const size_t places[ROWS],
+                         int64_t (*now_ns)(void))
+{
+    volatile uint64_t sum = 0;
+    int64_t begun_ns = now_ns();
+    for (size_t i = 0; i < ROWS; i++) {
+        const uint8_t *row = reading->mapped + places[i];
+        sum ^= weir_hash64(weir_bytes(row, PIECE), 0);
+        memcpy(reading->room + i * PIECE, row, PIECE);
+    }
+    return (double)(now_ns() - begun_ns) / (ROWS * PIECE);
 }
 
 /* Nothing is waited for then but the processor, which operators are not charged for either. */
-static bool read_from_cache(int fd, uint8_t *room, double *ret_ns)
+static bool read_from_cache(struct reading *reading, double *ret_ns)
 {
-    return read_pieces(fd, room, MAP_POPULATE, weir_cpu_thread_ns, ret_ns);
+    size_t places[ROWS];
+    draw(reading, places);
+    *ret_ns = read_batch(reading, places, weir_cpu_thread_ns);
+    return true;
 }
 
-typedef bool probe_fn(int fd, uint8_t *bytes, double *ret_ns);
+/* All rows of the batch are asked for before the first is waited for. */
+static bool read_past_cache(struct reading *reading, double *ret_ns)
+{
+    size_t places[ROWS];
+    uint8_t *mapped = (uint8_t *)(uintptr_t)reading->mapped;
+    if (madvise(mapped, KEPT_PROBE_BYTES, MADV_DONTNEED) != 0 ||
+        posix_fadvise(reading->fd, 0, 0, POSIX_FADV_DONTNEED) != 0)
+        return false;
+    draw(reading, places);
+    int64_t begun_ns = weir_now_ns();
+    for (size_t i = 0; i < ROWS; i++)
+        (void)madvise(mapped + places[i], PIECE, MADV_WILLNEED);
+    *ret_ns = (double)(weir_now_ns() - begun_ns) / (ROWS * PIECE) +
+              read_batch(reading, places, weir_now_ns);
+    return true;
+}
+
+typedef bool read_fn(struct reading *reading, double *ret_ns);
 
 /* The best of several times: others may have had the processor meanwhile. */
-static bool best_of(probe_fn *probe, int fd, uint8_t *bytes, double *ret_ns)
+static bool best_of(read_fn *read, struct reading *reading, double *ret_ns)
 {
     double ns = 0;
     for (int i = 0; i < TIMES; i++) {
-        if (!probe(fd, bytes, &ns))
+        if (!read(reading, &ns))
             return false;
         *ret_ns = i == 0 || ns < *ret_ns ? ns : *ret_ns;
     }
     return true;
 }
 
+static bool read_all(int fd, uint8_t *room, struct kept_speed *speed)
+{
+    struct reading reading = {.fd = fd, .room = room};
+    void *mapped = mmap(NULL, KEPT_PROBE_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+    if (mapped == MAP_FAILED)
+        return false;
+    reading.mapped = mapped;
+    weir_rng_init(&reading.rng, 1);
+    bool is_good = madvise(mapped, KEPT_PROBE_BYTES, MADV_RANDOM) == 0 &&
+                   best_of(read_past_cache, &reading, &speed->cold_ns) && touch(&reading) != 0 &&
+                   best_of(read_from_cache, &reading, &speed->warm_ns);
+    (void)munmap(mapped, KEPT_PROBE_BYTES);
+    return is_good;
+}
+
 static bool measure(int fd, uint8_t *bytes, struct kept_speed *speed)
 {
-    bool is_good = best_of(write_pieces, fd, bytes, &speed->write_ns) && fdatasync(fd) == 0 &&
-                   best_of(read_past_cache, fd, bytes, &speed->cold_ns) &&
-                   best_of(read_from_cache, fd, bytes, &speed->warm_ns);
-    if (is_good && speed->cold_ns < speed->warm_ns) /* a disk in memory, or noise */
+    double ns = 0;
+    for (int i = 0; i < TIMES; i++) {
+        if (!write_pieces(fd, bytes, &ns))
+            return false;
+        speed->write_ns = i == 0 || ns < speed->write_ns ? ns : speed->write_ns;
+    }
+    if (fdatasync(fd) != 0 || !read_all(fd, bytes, speed))
+        return false;
+    /* a disk in memory, or noise */
+    if (speed->cold_ns < speed->warm_ns)
         speed->cold_ns = speed->warm_ns;
-    return is_good;
+    return true;
 }
 
 bool preprocess_kept_measure(const char *folder, struct kept_speed *ret_speed)
