@@ -21,6 +21,7 @@ enum {
     BYTES_AT = 24,
     TABLE_SUM_AT = 32,
     SUM_AT = 40,
+    MADE_AT = 48,
     PIECES_AT_ONCE = 64,
 };
 
@@ -78,6 +79,14 @@ static void put_entry(struct draft *draft, size_t row, uint64_t offset)
     weir_put_u64(at + 32, weir_hash64(stored, 0));
 }
 
+static uint64_t made_ns(const struct draft *draft)
+{
+    uint64_t ns = 0;
+    for (size_t i = 0; i < draft->count; i++)
+        ns += draft->rows[i].made_ns;
+    return ns;
+}
+
 static void put_header(struct draft *draft, uint64_t epoch, uint64_t bytes)
 {
     uint8_t *head = draft->head;
@@ -89,6 +98,7 @@ static void put_header(struct draft *draft, uint64_t epoch, uint64_t bytes)
     weir_put_u64(head + BYTES_AT, bytes);
     weir_put_u64(head + TABLE_SUM_AT, weir_hash64(table, 0));
     weir_put_u64(head + SUM_AT, weir_hash64(weir_bytes(head, SUM_AT), 0));
+    weir_put_u64(head + MADE_AT, made_ns(draft));
 }
 
 static struct draft draft_of(const struct weir_cache_row *rows, size_t count, uint64_t epoch,
@@ -253,6 +263,15 @@ enum weir_status weir_cache_segment_open(const char *path, bool is_writable,
     }
     *ret_segment = segment;
     return WEIR_OK;
+}
+
+uint64_t weir_cache_segment_made_ns(int folder, const char *name)
+{
+    uint8_t made[sizeof(uint64_t)] = {0};
+    WEIR_AUTO_FD int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    return fd >= 0 && weir_read_at(fd, made, sizeof(made), MADE_AT) == (ssize_t)sizeof(made)
+               ? weir_get_u64(made)
+               : 0;
 }
 
 void weir_cache_segment_close(struct weir_cache_segment *segment)

@@ -4,7 +4,8 @@
  *
  *     0   8 bytes "WEIRROW1"     8  u64 erasure epoch that its writer knew    16  u64 rows
  *    24   u64 bytes of the file
- *    32   XXH3-64 of the table   40  XXH3-64 of the 40 bytes before          48  zeros
+ *    32   XXH3-64 of the table   40  XXH3-64 of the 40 bytes before
+ *    48   u64 ns that making its rows took: advice, in no checksum           56  zeros
  *    64   the table, 40 bytes a row:
  *             u64 sample id      u64 key: what made it                        u64 offset in the file
  *             u32 bytes in the file, u32 bytes expanded                       u64 XXH3-64 of the bytes in the file
@@ -44,6 +45,7 @@ struct weir_cache_segment_entry {
 struct weir_cache_row {
     uint64_t id, key;
     struct weir_bytes bytes;
+    uint64_t made_ns; /* it was made in so long; 0: not known */
 };
 enum { WEIR_CACHE_PLAIN = 1 + WEIR_COMPRESSION_NONE };
 
@@ -68,6 +70,9 @@ enum weir_status weir_cache_segment_open(const char *path, bool is_writable,
                                          struct weir_cache_segment *ret_segment,
                                          struct weir_error *err) WEIR_MUST_USE;
 void weir_cache_segment_close(struct weir_cache_segment *segment);
+
+/* Returns how long its rows were made, by what its header says; 0: not known, or there is no such file. */
+uint64_t weir_cache_segment_made_ns(int folder, const char *name);
 
 /* The entry of a row in a table. */
 struct weir_cache_segment_entry weir_cache_entry_at(const uint8_t *table, size_t row);

@@ -622,7 +622,7 @@ static enum weir_status work_in_place(struct batch_maker *maker,
     lend_tensors(maker, request);
     preprocess_kept_rows_place(&maker->known, &maker->rows);
     if (!preprocess_mapping_watch(run_chain, work)) { /* a file has ended meanwhile */
-        preprocess_kept_rows_settle(&maker->known, false);
+        preprocess_kept_rows_settle(&maker->known, false, 0);
         find_kept(maker, request, true);
         return work_on_copies(maker, request, work, err);
     }
@@ -635,7 +635,7 @@ static enum weir_status work_through(struct batch_maker *maker, const struct bat
 {
     bool is_good = false;
     enum weir_status status = WEIR_OK;
-    work->known = &maker->known;
+    int64_t before_ns = preprocess_kept_rows_spent_ns(work->chain);
     while (status == WEIR_OK && !is_good) {
         if (work->is_lost)
             preprocess_kept_give_up_shorter(maker->kept);
@@ -644,9 +644,9 @@ static enum weir_status work_through(struct batch_maker *maker, const struct bat
         status = preprocess_chain_reads_in_place(work->chain)
                      ? work_in_place(maker, request, work, err)
                      : work_on_copies(maker, request, work, err);
-        is_good = !work->is_lost && !preprocess_chain_has_lost(work->chain);
-        preprocess_kept_rows_settle(&maker->known, status == WEIR_OK && is_good &&
-                                                       !preprocess_chain_waits(work->chain));
+        is_good = status == WEIR_OK && !work->is_lost && !preprocess_chain_has_lost(work->chain);
+        preprocess_kept_rows_settle(&maker->known, is_good && !preprocess_chain_waits(work->chain),
+                                    preprocess_kept_rows_spent_ns(work->chain) - before_ns);
     }
     return status;
 }
@@ -657,7 +657,7 @@ enum weir_status preprocess_batch_maker_make(struct batch_maker *maker,
                                              struct weir_error *err)
 {
     struct chain *chain = request->plan->chain;
-    struct work work = {.chain = chain};
+    struct work work = {.known = &maker->known, .chain = chain};
     enum weir_status status = work_through(maker, request, &work, err);
     if (status != WEIR_OK)
         return status;
@@ -688,7 +688,7 @@ enum weir_status preprocess_batch_maker_fold(struct batch_maker *maker,
                                              const struct batch_request *request,
                                              struct chain_partial *partial, struct weir_error *err)
 {
-    struct work work = {.chain = request->plan->chain, .partial = partial};
+    struct work work = {.known = &maker->known, .chain = request->plan->chain, .partial = partial};
     find_kept(maker, request, false);
     enum weir_status status = work_on_copies(maker, request, &work, err);
     if (status != WEIR_OK || work.about.rows == 0)

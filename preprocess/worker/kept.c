@@ -141,7 +141,7 @@ void preprocess_kept_add(struct kept *kept, uint64_t id, uint64_t key, struct we
         preprocess_kept_writer_add(kept->writer, id, key, row);
 }
 
-void preprocess_kept_settle(struct kept *kept, bool is_good)
+void preprocess_kept_settle(struct kept *kept, bool is_good, int64_t made_ns)
 {
-    preprocess_kept_writer_settle(kept->writer, is_good);
+    preprocess_kept_writer_settle(kept->writer, is_good, made_ns);
 }

@@ -34,8 +34,9 @@ bool preprocess_kept_find(struct kept *kept, uint64_t key, const uint64_t *ids, 
 bool preprocess_kept_load(struct kept *kept, struct kept_place place, struct weir_bytes *ret_row);
 /* A read of a row has failed: see preprocess_kept_store_give_up_shorter(). `kept` may be NULL. */
 void preprocess_kept_give_up_shorter(struct kept *kept);
-/* Gathers a row that was made, until preprocess_kept_settle() says whether the batch was good. */
+/* Gathers a row that was made, until preprocess_kept_settle() says whether the batch was good, and how long all of its
+ * rows took that were made. */
 void preprocess_kept_add(struct kept *kept, uint64_t id, uint64_t key, struct weir_bytes row);
-void preprocess_kept_settle(struct kept *kept, bool is_good);
+void preprocess_kept_settle(struct kept *kept, bool is_good, int64_t made_ns);
 
 #endif

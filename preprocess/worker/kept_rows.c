@@ -26,7 +26,7 @@ void preprocess_kept_rows_begin(struct kept_rows *known, struct kept *kept, uint
     known->kept = kept;
     known->key = key;
     known->spared_bytes = 0;
-    known->taken = known->made = 0;
+    known->taken = known->made = known->made_bytes = 0;
     known->is_used = kept != NULL && key != 0;
     if (!known->is_used)
         return;
@@ -106,6 +106,7 @@ void preprocess_kept_rows_add(struct kept_rows *known, uint64_t id, const struct
     preprocess_kept_add(known->kept, id, known->key,
                         weir_bytes(out->at + before, out->size - before));
     known->made++;
+    known->made_bytes += out->size - before;
 }
 
 const struct chain_kept *preprocess_kept_rows_at_cut(const struct kept_rows *known)
@@ -136,11 +137,24 @@ void preprocess_kept_rows_place(struct kept_rows *known, const struct rows *rows
         .is_known = known->is_known.at, .load = load, .keep = keep, .owner = known};
 }
 
-void preprocess_kept_rows_settle(struct kept_rows *known, bool is_good)
+int64_t preprocess_kept_rows_spent_ns(const struct chain *chain)
+{
+    int64_t ns = 0;
+    for (size_t i = 0; i < preprocess_chain_cut_at(chain); i++)
+        ns += preprocess_chain_cost(chain, i).spent_ns;
+    return ns;
+}
+
+/* A byte of a record that comes from a bucket, at a gigabit a second: storage has waited for it, no operator. */
+enum { RECORD_BYTE_NS = 8 };
+
+void preprocess_kept_rows_settle(struct kept_rows *known, bool is_good, int64_t made_ns)
 {
     if (!known->is_used)
         return;
-    preprocess_kept_settle(known->kept, is_good);
+    preprocess_kept_settle(known->kept, is_good,
+                           are_records(known) ? (int64_t)known->made_bytes * RECORD_BYTE_NS
+                                              : made_ns);
     known->tally.damaged += preprocess_kept_damaged(known->kept) - known->damaged_seen;
     known->damaged_seen = preprocess_kept_damaged(known->kept);
     if (!is_good)

@@ -25,6 +25,7 @@ struct kept_rows {
     uint64_t spared_bytes;   /* of payload, which count as if they had been read */
     struct chain_kept use;   /* for the chain */
     uint64_t taken, made;    /* rows of this batch */
+    uint64_t made_bytes;     /* of records among them */
     struct kept_tally tally; /* of all batches */
     uint64_t loads;
     uint64_t damaged_seen; /* segments that are in a tally */
@@ -54,7 +55,10 @@ void preprocess_kept_rows_add(struct kept_rows *known, uint64_t id, const struct
 void preprocess_kept_rows_place(struct kept_rows *known, const struct rows *rows);
 /* Returns the rows for the chain; NULL: none enter there. `known` may be NULL. */
 const struct chain_kept *preprocess_kept_rows_at_cut(const struct kept_rows *known);
-/* The batch was made of good bytes: rows of it may be kept. Or it was not. */
-void preprocess_kept_rows_settle(struct kept_rows *known, bool is_good);
+/* Returns the time that operators before the cut have taken so far. */
+int64_t preprocess_kept_rows_spent_ns(const struct chain *chain);
+/* The batch was made of good bytes: rows of it may be kept. Or it was not. `made_ns`: of the operators before the cut,
+ * for this batch. */
+void preprocess_kept_rows_settle(struct kept_rows *known, bool is_good, int64_t made_ns);
 
 #endif

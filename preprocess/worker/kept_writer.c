@@ -26,6 +26,7 @@ enum {
 struct gathered {
     uint64_t id, key;
     size_t offset, size;
+    uint64_t made_ns;
 };
 
 /* Rows end to end, as they lie in a segment. */
@@ -64,51 +65,94 @@ static void heap_fini(struct heap *heap)
 
 /* ---- room ---- */
 
-/* The segments of a folder, as far as eviction goes. */
+/* A segment that nobody has used lately. */
+struct candidate {
+    char name[NAME_MAX + 1];
+    uint64_t bytes;
+    time_t unused_s;
+};
+
+/* The segments of a folder, as far as eviction goes: some of the candidates, each as likely. */
 struct listed {
     uint64_t bytes;
-    char oldest[NAME_MAX + 1];
-    time_t used;
+    size_t candidates;
+    struct candidate sampled[KEPT_SAMPLED];
 };
+
+static void add_candidate(struct listed *listed, const char *name, const struct stat *about,
+                          time_t now)
+{
+    size_t place = listed->candidates++;
+    if (place >= KEPT_SAMPLED)
+        place = weir_random_u64() % listed->candidates;
+    if (place >= KEPT_SAMPLED)
+        return;
+    struct candidate *candidate = &listed->sampled[place];
+    candidate->bytes = (uint64_t)about->st_size;
+    candidate->unused_s = now - about->st_mtime;
+    memcpy(candidate->name, name, strlen(name) + 1);
+}
 
 static void list_entry(int folder, const char *name, time_t now, struct listed *listed)
 {
     struct stat about;
     if (fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(about.st_mode))
         return;
+    bool is_unused = now - about.st_mtime > KEPT_UNUSED_S;
     if (!weir_cache_is_segment(name)) { /* a draft: its writer was killed, if it is old */
-        if (now - about.st_mtime > KEPT_UNUSED_S)
+        if (is_unused)
             (void)unlinkat(folder, name, 0);
         return;
     }
     listed->bytes += (uint64_t)about.st_size;
-    if (listed->oldest[0] != '\0' && about.st_mtime >= listed->used)
-        return;
-    listed->used = about.st_mtime;
-    memcpy(listed->oldest, name, strlen(name) + 1);
+    if (is_unused)
+        add_candidate(listed, name, &about, now);
 }
 
-static struct listed list(DIR *directory, time_t now)
+static void list(DIR *directory, struct listed *ret_listed)
 {
-    struct listed listed = {0};
     const struct dirent *entry;
+    time_t now = time(NULL);
+    ret_listed->bytes = ret_listed->candidates = 0;
     rewinddir(directory);
     while ((entry = readdir(directory)) != NULL)
-        list_entry(dirfd(directory), entry->d_name, now, &listed);
-    return listed;
+        list_entry(dirfd(directory), entry->d_name, now, ret_listed);
+}
+
+/* Returns what a byte of it spares, of the time to make its rows again, by how long that was not wanted. A nanosecond
+ * more tells those apart whose writer has not said what they took. */
+static double worth(int folder, const struct candidate *candidate)
+{
+    double made_ns = 1 + (double)weir_cache_segment_made_ns(folder, candidate->name);
+    return made_ns / (double)candidate->bytes / (double)candidate->unused_s;
+}
+
+/* Returns NULL where there is no candidate. */
+static const struct candidate *least_worth(int folder, const struct listed *listed)
+{
+    const struct candidate *least = NULL;
+    double least_worth = 0;
+    for (size_t i = 0; i < listed->candidates && i < KEPT_SAMPLED; i++) {
+        double here = worth(folder, &listed->sampled[i]);
+        if (least != NULL && here >= least_worth)
+            continue;
+        least = &listed->sampled[i];
+        least_worth = here;
+    }
+    return least;
 }
 
 static bool evict(DIR *directory, const struct kept_folder *folder, uint64_t bytes,
                   uint64_t *ret_evicted)
 {
-    time_t now = time(NULL);
-    struct listed listed = list(directory, now);
-    while (listed.bytes + bytes > folder->bytes_max) {
-        if (listed.oldest[0] == '\0' || now - listed.used <= KEPT_UNUSED_S ||
-            unlinkat(dirfd(directory), listed.oldest, 0) != 0)
+    WEIR_AUTO_FREE struct listed *listed = weir_calloc(1, sizeof(*listed));
+    list(directory, listed);
+    while (listed->bytes + bytes > folder->bytes_max) {
+        const struct candidate *least = least_worth(dirfd(directory), listed);
+        if (least == NULL || unlinkat(dirfd(directory), least->name, 0) != 0)
             return false;
         (*ret_evicted)++;
-        listed = list(directory, now);
+        list(directory, listed);
     }
     return true;
 }
@@ -146,6 +190,7 @@ static void write_segment(struct weir_work *work, void *owner)
         rows[i] = (struct weir_cache_row){
             .id = gathered[i].id,
             .key = gathered[i].key,
+            .made_ns = gathered[i].made_ns,
             .bytes = weir_bytes(heap->bytes.at + gathered[i].offset, gathered[i].size)};
     writer->status = weir_cache_segment_write(writer->path, writer->epoch, rows, count,
                                               writer->folder.how, &writer->err);
@@ -238,7 +283,16 @@ void preprocess_kept_writer_add(struct kept_writer *writer, uint64_t id, uint64_
     weir_buf_append(&open->rows, &gathered, sizeof(gathered));
 }
 
-void preprocess_kept_writer_settle(struct kept_writer *writer, bool are_good)
+/* Each row of a batch has taken as long as the others, as far as is known. */
+static void charge(struct heap *open, size_t good_rows, int64_t made_ns)
+{
+    struct gathered *rows = (struct gathered *)(void *)(open->rows.at + good_rows);
+    size_t count = (open->rows.size - good_rows) / sizeof(*rows);
+    for (size_t i = 0; i < count; i++)
+        rows[i].made_ns = (uint64_t)made_ns / count;
+}
+
+void preprocess_kept_writer_settle(struct kept_writer *writer, bool are_good, int64_t made_ns)
 {
     struct heap *open = &writer->open;
     if (!are_good) {
@@ -248,6 +302,7 @@ void preprocess_kept_writer_settle(struct kept_writer *writer, bool are_good)
     }
     if (writer->since_ms == 0)
         writer->since_ms = weir_loop_now_ms(writer->loop);
+    charge(open, writer->good_rows, made_ns);
     writer->good_bytes = open->bytes.size;
     writer->good_rows = open->rows.size;
 }

@@ -10,6 +10,7 @@ enum {
     KEPT_GATHERED_BYTES_MAX = 32 << 20, /* rows that wait, and as many that are written */
     KEPT_SEGMENT_BYTES = 4 << 20,       /* gathered, they are written at once */
     KEPT_UNUSED_S = 60,                 /* a segment that was used since is not evicted */
+    KEPT_SAMPLED = 64,
 };
 
 /* The folder of the cache, and its limits. */
@@ -19,10 +20,11 @@ struct kept_folder {
     enum weir_compression how;
 };
 
-/* Makes room for `bytes` among the segments in the folder: the oldest use goes first, nothing goes that was used
- * lately, so that a cache that is too small for an epoch keeps a part of it, instead of nothing that lasts (MinIO, in
- * Mohan et al., "Analyzing and Mitigating Data Stalls in DNN Training", VLDB 2021). False: there is none. Forgotten
- * drafts go, too. */
+/* Makes room for `bytes` among the segments in the folder. The first to go is the one whose bytes spare least for the
+ * time that nobody has used it, of KEPT_SAMPLED that are looked at (Blankstein et al., "Hyperbolic Caching", ATC 2017).
+ * Nothing goes that was used lately, so that a cache that is too small for an epoch keeps a part of it, instead of
+ * nothing that lasts (MinIO, in Mohan et al., "Analyzing and Mitigating Data Stalls in DNN Training", VLDB 2021).
+ * False: there is none. Forgotten drafts go, too. */
 bool preprocess_kept_make_room(const struct kept_folder *folder, uint64_t bytes,
                                uint64_t *ret_evicted);
 
@@ -34,8 +36,8 @@ void preprocess_kept_writer_free(struct kept_writer *writer);
 /* Gathers a row, until preprocess_kept_writer_settle(). */
 void preprocess_kept_writer_add(struct kept_writer *writer, uint64_t id, uint64_t key,
                                 struct weir_bytes row);
-/* The rows since the last call are good, or are not. */
-void preprocess_kept_writer_settle(struct kept_writer *writer, bool are_good);
+/* The rows since the last call are good, or are not; they were all made in `made_ns`. */
+void preprocess_kept_writer_settle(struct kept_writer *writer, bool are_good, int64_t made_ns);
 /* Begins to write what was gathered, if that is much, or has waited long: the longer, the more segments there are.
  * Returns true when a segment was finished since the last call. */
 bool preprocess_kept_writer_step(struct kept_writer *writer, size_t segments, uint64_t epoch,

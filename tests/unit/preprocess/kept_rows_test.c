@@ -83,7 +83,7 @@ static bool make_batch(struct lab *lab, bool is_good)
         if (lab->known.use.is_known[i])
             has_all = lab->known.use.load(lab->known.use.owner, i, &row);
     }
-    preprocess_kept_rows_settle(&lab->known, is_good && has_all);
+    preprocess_kept_rows_settle(&lab->known, is_good && has_all, 0);
     return has_all;
 }
 
@@ -116,12 +116,40 @@ static void a_damaged_segment_counts_once(void **state)
     assert_int_not_equal(access(path, F_OK), 0);
 }
 
+static enum weir_status add_made(void *owner, const char *path, bool is_segment,
+                                 struct weir_error *err)
+{
+    (void)err;
+    assert_true(is_segment);
+    *(uint64_t *)owner += weir_cache_segment_made_ns(AT_FDCWD, path);
+    return WEIR_OK;
+}
+
+static void what_rows_took_is_written_with_them_for_eviction(void **state)
+{
+    struct lab *lab = *state;
+    struct weir_error err;
+    uint64_t made_ns = 0;
+    lab->flow.use_until_ms = INT64_MAX;
+    preprocess_kept_rows_begin(&lab->known, lab->kept, KEY, lab->samples, ROWS);
+    preprocess_kept_rows_place(&lab->known, &lab->rows);
+    for (size_t i = 0; i < ROWS; i++)
+        lab->known.use.keep(lab->known.use.owner, i, weir_bytes_of("row"));
+    preprocess_kept_rows_settle(&lab->known, true, 5000 * ROWS);
+    preprocess_kept_free(lab->kept);
+    lab->kept = NULL;
+    assert_int_equal(weir_cache_walk(lab->dir.path, add_made, &made_ns, &err), WEIR_OK);
+    assert_int_equal(made_ns, 5000 * ROWS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(hits_and_misses_are_those_of_good_batches, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_damaged_segment_counts_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_rows_took_is_written_with_them_for_eviction, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 /* Rows that a worker keeps: found by sample and key as long as their segments are there and whole. */
+#include "preprocess/worker/kept_probe.h"
 #include "preprocess/worker/kept_store.h"
 #include "preprocess/worker/kept_writer.h"
 #include "tests/support/temp_dir.h"
@@ -24,6 +25,7 @@ struct lab {
     struct temp_dir dir;
     struct kept_store store;
     struct kept_folder folder;
+    uint64_t made_ns; /* of the rows that are written next */
 };
 
 static bool nobody(const void *owner, uint64_t id)
@@ -75,8 +77,10 @@ static void write_rows(const struct lab *lab, uint64_t number, uint64_t first, u
     for (size_t i = 0; i < ROWS; i++) {
         bytes[i][0] = WEIR_CACHE_PLAIN;
         weir_put_u64(bytes[i] + 1, first + i);
-        rows[i] = (struct weir_cache_row){
-            .id = first + i, .key = KEY, .bytes = weir_bytes(bytes[i], sizeof(bytes[i]))};
+        rows[i] = (struct weir_cache_row){.id = first + i,
+                                          .key = KEY,
+                                          .bytes = weir_bytes(bytes[i], sizeof(bytes[i])),
+                                          .made_ns = lab->made_ns};
     }
     assert_int_equal(weir_cache_segment_write(path, epoch, rows, ROWS, WEIR_COMPRESSION_NONE, &err),
                      WEIR_OK);
@@ -184,6 +188,53 @@ static void the_oldest_use_makes_room_and_what_is_used_stays(void **state)
     assert_false(preprocess_kept_make_room(&lab->folder, 13000, &evicted));
 }
 
+/* A thousand times the work outlasts twice the time; of the same work, the oldest goes. */
+static void what_spares_least_for_the_time_it_is_unused_goes_first(void **state)
+{
+    static const struct {
+        uint64_t made_ns;
+        time_t unused_s;
+    } SEGMENTS[] = {{1000000, 9000}, {1000, 5000}, {1000, 4000}};
+    struct lab *lab = *state;
+    uint64_t evicted;
+    for (uint64_t i = 0; i < WEIR_COUNT(SEGMENTS); i++) {
+        lab->made_ns = SEGMENTS[i].made_ns;
+        write_rows(lab, i, i * ROWS, 0);
+        set_used(lab, i, SEGMENTS[i].unused_s);
+    }
+    lab->folder.bytes_max = 8000; /* three of some 2500 bytes */
+    for (uint64_t i = 1; i <= WEIR_COUNT(SEGMENTS); i++) {
+        uint64_t next = i % WEIR_COUNT(SEGMENTS);
+        WEIR_AUTO_FREE char *path = path_of(lab, next);
+        assert_true(preprocess_kept_make_room(&lab->folder, 2500 * i, &evicted));
+        assert_int_equal(evicted, 1);
+        assert_int_not_equal(access(path, F_OK), 0);
+    }
+}
+
+static void of_many_segments_some_are_looked_at_and_room_is_made(void **state)
+{
+    struct lab *lab = *state;
+    uint64_t evicted;
+    for (uint64_t i = 0; i < 2 * KEPT_SAMPLED; i++) {
+        write_rows(lab, i, i * ROWS, 0);
+        set_used(lab, i, 5000);
+    }
+    assert_true(preprocess_kept_make_room(&lab->folder, lab->folder.bytes_max, &evicted));
+    assert_int_equal(evicted, 2 * KEPT_SAMPLED);
+}
+
+static void a_disk_is_measured_and_left_as_it_was(void **state)
+{
+    const struct lab *lab = *state;
+    struct kept_speed speed;
+    assert_true(preprocess_kept_measure(lab->dir.path, &speed));
+    assert_true(speed.write_ns > 0 && speed.warm_ns > 0 && speed.cold_ns >= speed.warm_ns);
+    assert_int_equal(rmdir(lab->dir.path), 0); /* nothing is left in it */
+    assert_false(preprocess_kept_measure(lab->dir.path, &speed));
+    assert_int_equal(mkdir(lab->dir.path, 0700), 0);
+}
+
 /* Prints what a look-up takes; asserts what a row takes. */
 static void a_row_takes_less_than_16_bytes_of_memory(void **state)
 {
@@ -225,6 +276,11 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_oldest_use_makes_room_and_what_is_used_stays, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(what_spares_least_for_the_time_it_is_unused_goes_first,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(of_many_segments_some_are_looked_at_and_room_is_made,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_disk_is_measured_and_left_as_it_was, set_up, tear_down),
         cmocka_unit_test(a_row_takes_less_than_16_bytes_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
