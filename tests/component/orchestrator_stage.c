@@ -314,7 +314,7 @@ static void on_job_open(void *owner, struct weir_request *request)
     if (stage_find_job(stage, open->job) == NULL) {
         weir_require(stage->job_count < STAGE_JOBS_MAX);
         struct stage_job *job = &stage->jobs[stage->job_count++];
-        *job = (struct stage_job){.number = open->job};
+        *job = (struct stage_job){.number = open->job, .later = open->later, .seen = open->seen};
         (void)snprintf(job->set_path, sizeof(job->set_path), "%s", open->set_path);
         (void)snprintf(job->set_digest, sizeof(job->set_digest), "%s", open->set_digest);
         (void)snprintf(job->mode, sizeof(job->mode), "%s", open->mode);

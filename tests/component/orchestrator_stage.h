@@ -34,7 +34,8 @@ struct stage_job {
     char set_path[512];
     char set_digest[64];
     char mode[16];
-    bool is_noted; /* the orchestrator has it on record that its trainer was done */
+    double later, seen; /* foretold of its samples */
+    bool is_noted;      /* the orchestrator has it on record that its trainer was done */
 };
 
 struct stage {

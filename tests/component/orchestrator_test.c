@@ -45,6 +45,31 @@ static void a_replay_trains_stores_and_measures(void **state)
     assert_int_equal(stage_reported(stage, "\"event\":\"pipeline_finished\""), 1);
 }
 
+/* Of the first training by the selection's word, of the others by the set before each: here all of the past. */
+static void trainings_that_samples_will_be_in_are_foretold(void **state)
+{
+    static const struct {
+        double later, seen;
+    } WANTED[] = {{1, 0}, {1, 30.0 / 60}, {2, 60.0 / 90}};
+    struct stage *stage = *state;
+    size_t trained = 0;
+    assert_int_equal(stage_run(stage,
+                               "pipeline: {name: p}\ndatasets: [{name: notes}]\n"
+                               "trigger: {policy: amount, samples: 30}\n"
+                               "selection: {tail_triggers: all}\npreprocess: {}\ntraining: {}\n"),
+                     PIPELINE_FINISHED);
+    for (size_t i = 0; i < stage->job_count; i++) {
+        const struct stage_job *job = &stage->jobs[i];
+        if (strcmp(job->mode, "train") != 0)
+            continue;
+        assert_true(trained < WEIR_COUNT(WANTED));
+        assert_true(job->later == WANTED[trained].later);
+        assert_true(fabs(job->seen - WANTED[trained].seen) < 1e-6);
+        trained++;
+    }
+    assert_int_equal(trained, WEIR_COUNT(WANTED));
+}
+
 static void a_finished_pipeline_stays_and_another_file_is_refused(void **state)
 {
     struct stage *stage = *state;
@@ -501,6 +526,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_replay_trains_stores_and_measures, stage_setup,
+                                        stage_teardown),
+        cmocka_unit_test_setup_teardown(trainings_that_samples_will_be_in_are_foretold, stage_setup,
                                         stage_teardown),
         cmocka_unit_test_setup_teardown(a_finished_pipeline_stays_and_another_file_is_refused,
                                         stage_setup, stage_teardown),
