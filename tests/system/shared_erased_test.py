@@ -1,5 +1,6 @@
 """Eight equal pipelines train on batches that are made once for all, of rows that are kept, when somebody is erased. All learn on;
-once the receipt is written nothing of the person is in the cache, in memory that is shared, or in any process that it does not name."""
+once the receipt is written nothing of the person is in the cache, in memory that is shared, in a folder that was exported since, or in
+any process or export that it does not name."""
 
 import json
 import os
@@ -59,6 +60,17 @@ def segments_of(lab):
     return list((lab.data_dir / "cache").glob("*.rows"))
 
 
+def export(lab, name):
+    """Exports the set that all train on; returns the folder."""
+    done = json.loads(lab.weir("materialize", "job0@1", "--to", lab.folder / "out" / name, "--format", "npy", "--json"))
+    assert done["state"] == "done", done
+    return lab.folder / "out" / name
+
+
+def is_in(what, folder):
+    return any(what in path.read_bytes() for path in folder.iterdir())
+
+
 def trainers(lab):
     return victims(lab.data_dir, "trainer")
 
@@ -74,7 +86,9 @@ def main():
     write_rows(lab.folder / "stream")
     held = HeldTrainers(lab)
     system = lab.folder / "system.yaml"
-    system.write_text(f"trainers: {JOBS}\nworkers: 2\n")
+    system.write_text(f"trainers: {JOBS + 1}\nworkers: 2\n")
+    (lab.folder / "out").mkdir()
+    (lab.folder / "out").chmod(0o777)
     numbers = struct.pack("<4f", *CANARY)
     with served(lab, "--system", str(system)):
         submit_all(lab)
@@ -84,15 +98,21 @@ def main():
         share = json.loads(lab.weir("plan", "job0", "--json"))["share"]
         assert share["state"] == "shared", share
         assert any(in_memory(pid, numbers) for pid in trainers(lab)), "this test cannot find what it looks for"
+        learners = trainers(lab)
+        before = export(lab, "before")
+        assert is_in(numbers, before), "this test cannot find what it looks for"
         lab.weir("erase", "request", "--subject", PERSON)
         await_that(lambda: json.loads(lab.weir("erase", "status", "1", "--json"))["in_force"] is not None)
-        assert are_at_work(lab) and len(trainers(lab)) == JOBS, "they learn on"
+        assert are_at_work(lab) and len(learners) == JOBS and set(learners) <= set(trainers(lab)), "they learn on"
+        since = export(lab, "since")
         for number in range(JOBS):
             lab.weir("stop", f"job{number}")
         assert json.loads(lab.weir("erase", "status", "1", "--wait", "--json"))["samples"] == ERASED
         receipt = json.loads(lab.weir("erase", "receipt", "1", "--json"))
         kept = segments_of(lab)
         assert kept and not any(numbers in segment.read_bytes() for segment in kept), kept
+        assert not is_in(numbers, since), "exported after the erasure was in force"
+        assert {one["directory"]: one["samples"] for one in receipt["exports"]} == {str(before): ERASED}, receipt["exports"]
         left = {name: found for name in SERVICES for pid in victims(lab.data_dir, name) if (found := in_memory(pid, numbers))}
         assert not left, (left, receipt["memory"])
         named = [entry["process"] for entry in receipt["memory"]["not_wiped"]]
