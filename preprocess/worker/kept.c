@@ -57,10 +57,13 @@ void preprocess_kept_free(struct kept *kept)
     free(kept);
 }
 
+/* A folder that was taken away is made again: rows are written to it. */
 static void scan(struct kept *kept, int64_t now_ms)
 {
+    struct weir_error err;
     struct kept_erased erased = {
         .is_erased = is_erased, .owner = kept->flow, .epoch = kept->flow->erasure_epoch};
+    (void)!weir_make_directories(kept->store.folder, FOLDER_MODE, &err);
     preprocess_kept_store_scan(&kept->store, &erased);
     kept->scan_ms = now_ms + SCAN_MS;
 }

@@ -1,10 +1,12 @@
 """Rows at a cut of the operators are kept, and used by later epochs and triggers: the same batches and models as without, though a
-worker is killed, the disk is full, and a segment is damaged meanwhile. Who is erased is in no row any more, and the others stay."""
+worker is killed, the disk is full, a segment is damaged and all of them are taken away meanwhile. Who is erased is in no row any more,
+and the others stay."""
 
 import contextlib
 import json
 import os
 import random
+import shutil
 import struct
 
 from weirlab import Lab, assert_clean_audits, faulty, outcome, run_tests, served, write_pictures
@@ -121,7 +123,9 @@ def test_batches_are_the_same_whatever_becomes_of_the_cache():
     run.kill("worker-1")
     run.wait_until(lambda: is_trained(run, 2))
     damage(lab, overwrite_end)
+    shutil.rmtree((lab.data_dir / "cache").rename(lab.folder / "taken"))
     assert_clean_audits(run.finish().events)
+    assert segments(lab), "rows are kept again after the folder was taken away"
     assert outcome(run.events) == expected
 
     # the next pipeline of the same operators finds the rows

@@ -2,6 +2,7 @@
 #include "preprocess/worker/kept_rows.h"
 #include "tests/support/temp_dir.h"
 
+#include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
 
@@ -116,6 +117,22 @@ static void a_damaged_segment_counts_once(void **state)
     assert_int_not_equal(access(path, F_OK), 0);
 }
 
+static void a_folder_that_is_taken_away_is_made_again(void **state)
+{
+    struct lab *lab = *state;
+    struct weir_error err;
+    WEIR_AUTO_FREE char *folder = weir_format("%s/" WEIR_CACHE_FOLDER, lab->dir.path);
+    free(write_segment(lab));
+    assert_true(make_batch(lab, true));
+    assert_int_equal(weir_remove_tree(folder, &err), WEIR_OK);
+    preprocess_kept_step(lab->kept, weir_now_ms() + 60000);
+    assert_int_equal(access(folder, F_OK), 0);
+    assert_true(make_batch(lab, true));
+    assert_int_equal(lab->known.tally.hits, KEPT);
+    assert_int_equal(lab->known.tally.misses, ROWS - KEPT + ROWS);
+    assert_int_equal(lab->known.tally.damaged, 0);
+}
+
 static enum weir_status add_made(void *owner, const char *path, bool is_segment,
                                  struct weir_error *err)
 {
@@ -148,6 +165,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(hits_and_misses_are_those_of_good_batches, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_damaged_segment_counts_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_folder_that_is_taken_away_is_made_again, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(what_rows_took_is_written_with_them_for_eviction, set_up,
                                         tear_down),
     };
