@@ -86,8 +86,9 @@ bench_side_fn clicks_by_cpu, clicks_a_cpu_second, clicks_exact, clicks_at_most_o
     lines_torch, uneven_drawn, uneven_alike, filled_drawn, filled_alike, slow_uneven, slow_ordered,
     slow_even;
 /* figures_limit.c */
+enum weir_status prepare_gather(void *state, struct weir_error *err);
 enum weir_status prepare_limit(void *state, struct weir_error *err);
-bench_side_fn clicks_limit;
+bench_side_fn clicks_limit, clicks_gather_by_cpu;
 void limit_fini(struct preprocess_bench *bench);
 
 /* figures_ranks.c */
