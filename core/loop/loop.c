@@ -1,5 +1,8 @@
-/* The event loop over zmq_poll: an array of sources and a heap of timers, both growing with use. Owned by
- * one thread.
+/* The event loop over poll(): an array of sources and a heap of timers, both growing with use. Owned by one thread.
+ *
+ * To ask a ZeroMQ socket for its events takes two system calls; its descriptor tells of news, but once, to whichever
+ * call on the socket comes first. So a socket is asked when its descriptor says so, when it was used since it was last
+ * found empty, and before the loop sleeps.
  *
  * A callback may remove any source or timer, its own too: a removed source stays in the array as a
  * dead entry until the round is over, so that the walk over the array stays valid. */
@@ -24,10 +27,13 @@ enum {
 struct source {
     weir_loop_ready_fn *fn; /* NULL: removed during this round */
     void *owner;
+    void *socket; /* of ZeroMQ; NULL: a descriptor */
+    bool is_used; /* the socket may have news that its descriptor has told already */
+    bool is_ready;
 };
 
 struct sources {
-    zmq_pollitem_t *items; /* items[i] is polled for at[i] */
+    struct pollfd *items; /* items[i] is polled for at[i] */
     struct source *at;
     size_t count, capacity;
     bool has_dead;
@@ -144,14 +150,31 @@ static void make_room_for_source(struct sources *sources)
     sources->at = weir_realloc(sources->at, sources->capacity, sizeof(*sources->at));
 }
 
-static void add_source(struct sources *sources, const zmq_pollitem_t *item, weir_loop_ready_fn *fn,
-                       void *owner)
+static void add_source(struct sources *sources, const struct pollfd *item,
+                       const struct source *source)
 {
-    weir_require(fn != NULL);
+    weir_require(source->fn != NULL);
     make_room_for_source(sources);
     sources->items[sources->count] = *item;
-    sources->at[sources->count] = (struct source){.fn = fn, .owner = owner};
-    sources->count++;
+    sources->at[sources->count++] = *source;
+}
+
+static void add_fd(struct sources *sources, int fd, short poll_events, weir_loop_ready_fn *fn,
+                   void *owner)
+{
+    add_source(sources, &(struct pollfd){.fd = fd, .events = poll_events},
+               &(struct source){.fn = fn, .owner = owner});
+}
+
+static void add_socket(struct sources *sources, void *socket, weir_loop_ready_fn *fn, void *owner)
+{
+    struct pollfd item = {.events = POLLIN};
+    size_t size = sizeof(item.fd);
+    weir_require(socket != NULL);
+    int rc = zmq_getsockopt(socket, ZMQ_FD, &item.fd, &size);
+    weir_require(rc == 0);
+    add_source(sources, &item,
+               &(struct source){.fn = fn, .owner = owner, .socket = socket, .is_used = true});
 }
 
 static void sweep_dead_sources(struct sources *sources)
@@ -172,11 +195,11 @@ static void sweep_dead_sources(struct sources *sources)
 static void remove_source(struct sources *sources, const void *socket, int fd)
 {
     for (size_t i = 0; i < sources->count; i++) {
-        const zmq_pollitem_t *item = &sources->items[i];
-        bool is_it =
-            socket != NULL ? item->socket == socket : item->socket == NULL && item->fd == fd;
-        if (sources->at[i].fn != NULL && is_it) {
-            sources->at[i].fn = NULL;
+        struct source *source = &sources->at[i];
+        bool is_it = socket != NULL ? source->socket == socket
+                                    : source->socket == NULL && sources->items[i].fd == fd;
+        if (source->fn != NULL && is_it) {
+            source->fn = NULL;
             sources->has_dead = true;
         }
     }
@@ -184,42 +207,40 @@ static void remove_source(struct sources *sources, const void *socket, int fd)
         sweep_dead_sources(sources);
 }
 
-/* ZeroMQ has numbers of its own for what poll() is asked for. */
-static zmq_pollitem_t item_of(int fd, short poll_events)
-{
-    return (zmq_pollitem_t){.fd = fd,
-                            .events = (short)((poll_events & POLLIN ? ZMQ_POLLIN : 0) |
-                                              (poll_events & POLLOUT ? ZMQ_POLLOUT : 0))};
-}
-
 void weir_loop_watch_fd(struct weir_loop *loop, int fd, short poll_events, weir_loop_ready_fn *fn,
                         void *owner)
 {
-    zmq_pollitem_t item = item_of(fd, poll_events);
-    add_source(&loop->sources, &item, fn, owner);
+    add_fd(&loop->sources, fd, poll_events, fn, owner);
 }
 
 void weir_loop_watch_socket(struct weir_loop *loop, void *socket, weir_loop_ready_fn *fn,
                             void *owner)
 {
-    weir_require(socket != NULL);
-    add_source(&loop->sources, &(zmq_pollitem_t){.socket = socket, .events = ZMQ_POLLIN}, fn,
-               owner);
+    add_socket(&loop->sources, socket, fn, owner);
 }
 
 void weir_loop_watch_fd_meanwhile(struct weir_loop *loop, int fd, short poll_events,
                                   weir_loop_ready_fn *fn, void *owner)
 {
-    zmq_pollitem_t item = item_of(fd, poll_events);
-    add_source(&loop->meanwhile, &item, fn, owner);
+    add_fd(&loop->meanwhile, fd, poll_events, fn, owner);
 }
 
 void weir_loop_watch_socket_meanwhile(struct weir_loop *loop, void *socket, weir_loop_ready_fn *fn,
                                       void *owner)
 {
-    weir_require(socket != NULL);
-    add_source(&loop->meanwhile, &(zmq_pollitem_t){.socket = socket, .events = ZMQ_POLLIN}, fn,
-               owner);
+    add_socket(&loop->meanwhile, socket, fn, owner);
+}
+
+static void note_use(struct sources *sources, const void *socket)
+{
+    for (size_t i = 0; i < sources->count; i++)
+        sources->at[i].is_used = sources->at[i].is_used || sources->at[i].socket == socket;
+}
+
+void weir_loop_socket_used(struct weir_loop *loop, const void *socket)
+{
+    note_use(&loop->sources, socket);
+    note_use(&loop->meanwhile, socket);
 }
 
 static void remove_everywhere(struct weir_loop *loop, const void *socket, int fd)
@@ -375,11 +396,74 @@ static void end_turn(struct turns *turns)
         turns->longest_ns = took_ns;
 }
 
+/* Asks a socket whether it can be read. False when its context is terminated. */
+static bool ask(struct source *source)
+{
+    int events = 0;
+    size_t size = sizeof(events);
+    if (zmq_getsockopt(source->socket, ZMQ_EVENTS, &events, &size) != 0) {
+        weir_require(errno == ETERM || errno == EINTR);
+        return errno != ETERM;
+    }
+    source->is_ready = (events & ZMQ_POLLIN) != 0;
+    source->is_used = source->is_ready; /* its handler may leave something behind */
+    return true;
+}
+
+/* Asks the sockets that were used, or all of them. Returns how many can be read; -1: the context is terminated. */
+static int ask_used(struct sources *sources, size_t count, bool all)
+{
+    int ready = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct source *source = &sources->at[i];
+        source->is_ready = false;
+        if (source->socket != NULL && (all || source->is_used) && !ask(source))
+            return -1;
+        ready += source->is_ready;
+    }
+    return ready;
+}
+
+/* Asks the sockets whose descriptors have told of news. */
+static int ask_told(struct sources *sources, size_t count)
+{
+    int ready = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct source *source = &sources->at[i];
+        bool is_told = source->socket != NULL && sources->items[i].revents != 0;
+        if (is_told && !source->is_ready && !ask(source))
+            return -1;
+        if (source->socket != NULL)
+            sources->items[i].revents = source->is_ready ? POLLIN : 0;
+        ready += sources->items[i].revents != 0;
+    }
+    return ready;
+}
+
+/* Polls the first `count`. A socket whose news were those of a message that is not whole yet has it sleep on. Returns
+ * how many are ready; -1 with EINTR, or with ETERM when the context is terminated. */
+static int poll_sources(struct sources *sources, size_t count, int64_t wait_ms)
+{
+    int64_t end_ms = wait_ms > 0 ? weir_now_ms() + wait_ms : 0;
+    int ready, told;
+    do {
+        ready = ask_used(sources, count, wait_ms != 0);
+        if (ready < 0)
+            return -1;
+        told = poll(sources->items, (nfds_t)count, ready > 0 ? 0 : (int)wait_ms);
+        if (told < 0)
+            return -1;
+        ready = ask_told(sources, count);
+        wait_ms = wait_ms > 0 ? end_ms - weir_now_ms() : wait_ms;
+    } while (ready == 0 && told > 0 && wait_ms != 0 && (end_ms == 0 || wait_ms > 0));
+    return ready;
+}
+
 /* Polls; who is called before the next time has this turn. */
-static int poll_items(struct turns *turns, zmq_pollitem_t *items, size_t count, int64_t wait_ms)
+static int poll_items(struct turns *turns, struct sources *sources, size_t count, int64_t wait_ms)
 {
     end_turn(turns);
-    int rc = zmq_poll(items, (int)count, (long)wait_ms);
+    int rc = poll_sources(sources, count, wait_ms);
     turns->began_ns = weir_now_ns();
     return rc;
 }
@@ -419,7 +503,7 @@ void weir_loop_step(struct weir_loop *loop, int64_t wait_ms)
     struct sources *sources = &loop->sources;
     weir_require(!sources->is_walked);
     size_t polled = sources->count;
-    int ready = poll_items(&loop->turns, sources->items, polled, until_next_timer(loop, wait_ms));
+    int ready = poll_items(&loop->turns, sources, polled, until_next_timer(loop, wait_ms));
     if (ready < 0 && errno == ETERM) {
         loop->stopping = true;
         return;
@@ -441,9 +525,10 @@ static bool poll_meanwhile(struct turns *turns, struct sources *sources, int fd,
                            int64_t wait_ms)
 {
     make_room_for_source(sources);
-    zmq_pollitem_t *awaited = &sources->items[sources->count];
-    *awaited = item_of(fd, poll_events);
-    int rc = poll_items(turns, sources->items, sources->count + 1, wait_ms);
+    struct pollfd *awaited = &sources->items[sources->count];
+    *awaited = (struct pollfd){.fd = fd, .events = poll_events};
+    sources->at[sources->count] = (struct source){.fn = NULL};
+    int rc = poll_items(turns, sources, sources->count + 1, wait_ms);
     weir_require(rc >= 0 || errno == EINTR);
     for (size_t i = 0; rc < 0 && i <= sources->count; i++)
         sources->items[i].revents = 0;
@@ -453,8 +538,9 @@ static bool poll_meanwhile(struct turns *turns, struct sources *sources, int fd,
 /* A loop that is to stop no longer calls anybody. */
 static bool poll_alone(struct turns *turns, int fd, short poll_events, int64_t wait_ms)
 {
-    zmq_pollitem_t item;
-    struct sources none = {.items = &item, .capacity = 1};
+    struct pollfd item;
+    struct source source;
+    struct sources none = {.items = &item, .at = &source, .capacity = 1};
     return poll_meanwhile(turns, &none, fd, poll_events, wait_ms);
 }
 

@@ -1,4 +1,4 @@
-/* The event loop of a process: sockets, file descriptors and timers in one zmq_poll. One thread
+/* The event loop of a process: sockets, file descriptors and timers in one poll(). One thread
  * owns it. Callbacks never block for longer than one piece of work (a batch, a statement). Sources
  * and timers may be added and removed from inside callbacks; there may be any number of either. */
 #ifndef WEIR_LOOP_LOOP_H
@@ -40,6 +40,8 @@ void weir_loop_watch_fd_meanwhile(struct weir_loop *loop, int fd, short poll_eve
                                   weir_loop_ready_fn *fn, void *owner);
 void weir_loop_watch_socket_meanwhile(struct weir_loop *loop, void *socket, weir_loop_ready_fn *fn,
                                       void *owner);
+/* Called by who has sent or received on a socket: that may have taken the news which its descriptor had. */
+void weir_loop_socket_used(struct weir_loop *loop, const void *socket);
 /* Wherever it is watched. */
 void weir_loop_unwatch_fd(struct weir_loop *loop, int fd);
 void weir_loop_unwatch_socket(struct weir_loop *loop, void *socket);

@@ -133,6 +133,7 @@ static void send_call(struct weir_rpc_peer *peer, struct weir_call *call, int64_
         .envelope = &envelope, .header = weir_buf_view(&call->header), .frames = &frames};
     if (!weir_parts_send(peer->socket, &parcel))
         weir_frames_clear(&frames);
+    weir_loop_socket_used(peer->loop, peer->socket);
     if (call->resend_ms < resend_max_ms(peer, call))
         call->resend_ms *= 2;
 }
@@ -267,6 +268,7 @@ void weir_rpc_send(struct weir_rpc_peer *peer, enum weir_message type, const voi
     const struct weir_parcel parcel = {.envelope = &envelope,
                                        .header = weir_buf_view(&peer->header)};
     bool sent = weir_parts_send(peer->socket, &parcel);
+    weir_loop_socket_used(peer->loop, peer->socket);
     weir_buf_wipe(&peer->header);
     (void)sent; /* one-way messages may be lost: they carry full state and are repeated */
 }
@@ -591,6 +593,8 @@ static void wait_for_answer(struct weir_rpc_peer *peer)
         take_messages(peer);
     if (items[1].revents != 0)
         weir_handshakes_take(peer->handshakes);
+    for (int i = 0; i < count; i++)
+        weir_loop_socket_used(peer->loop, items[i].socket);
     run_due(peer);
 }
 

@@ -149,6 +149,7 @@ static bool send_message(struct weir_rpc_server *server, const struct weir_route
         .outflow = route->request != 0 ? &listener->outflow : NULL,
     };
     bool is_sent = weir_parts_send(listener->socket, &parcel);
+    weir_loop_socket_used(server->loop, listener->socket);
     weir_buf_wipe(&server->header);
     return is_sent;
 }
@@ -454,6 +455,7 @@ static void drain_meanwhile(void *owner)
     server->is_meanwhile = true;
     for (int i = 0; i < DRAIN_BUDGET && serve_next_meanwhile(listener); i++)
         continue;
+    weir_loop_socket_used(server->loop, listener->socket);
     server->is_meanwhile = false;
     server->arena = arena;
     server->parts = parts;

@@ -341,6 +341,45 @@ static void a_socket_with_messages_left_is_called_again(void **state)
     zmq_close(out);
 }
 
+/* A pair with a message on its way to `in`, whose descriptor no longer tells of it: another call has. */
+static void take_news(struct fixture *fixture, void **in, void **out)
+{
+    int events = 0;
+    size_t size = sizeof(events);
+    *in = zmq_socket(weir_loop_zmq(fixture->loop), ZMQ_PAIR);
+    *out = zmq_socket(weir_loop_zmq(fixture->loop), ZMQ_PAIR);
+    assert_int_equal(zmq_bind(*in, "inproc://pair"), 0);
+    assert_int_equal(zmq_connect(*out, "inproc://pair"), 0);
+    weir_loop_watch_socket(fixture->loop, *in, on_readable, fixture);
+    weir_loop_step(fixture->loop, TEST_STEP_MS);
+    zmq_send(*out, "x", 1, 0);
+    assert_int_equal(zmq_getsockopt(*in, ZMQ_EVENTS, &events, &size), 0);
+    assert_true((events & ZMQ_POLLIN) != 0);
+}
+
+static void a_socket_that_was_used_is_called_by_a_loop_that_does_not_wait(void **state)
+{
+    struct fixture *fixture = *state;
+    void *in, *out;
+    take_news(fixture, &in, &out);
+    weir_loop_socket_used(fixture->loop, in);
+    weir_loop_step(fixture->loop, 0);
+    assert_string_equal(fixture->seen, "r");
+    zmq_close(in);
+    zmq_close(out);
+}
+
+static void no_loop_sleeps_over_a_message_whatever_took_the_news_of_it(void **state)
+{
+    struct fixture *fixture = *state;
+    void *in, *out;
+    take_news(fixture, &in, &out);
+    weir_loop_step(fixture->loop, TEST_STEP_MS);
+    assert_string_equal(fixture->seen, "r");
+    zmq_close(in);
+    zmq_close(out);
+}
+
 /* ---- stopping ---- */
 
 static void stop_it(void *owner)
@@ -526,6 +565,8 @@ int main(void)
         TEST(a_source_removed_in_this_round_is_not_called),
         TEST(a_source_added_in_this_round_waits_for_the_next),
         TEST(a_socket_with_messages_left_is_called_again),
+        TEST(a_socket_that_was_used_is_called_by_a_loop_that_does_not_wait),
+        TEST(no_loop_sleeps_over_a_message_whatever_took_the_news_of_it),
         TEST(a_stopped_loop_calls_nobody_any_more),
         TEST(a_writable_fd_is_called_once_there_is_room),
         TEST(only_what_is_watched_meanwhile_is_called_while_a_callback_waits),
