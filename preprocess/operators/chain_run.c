@@ -185,7 +185,8 @@ static void note_row(const struct operator_batch *batch, size_t row, size_t piec
  * system call to read, longer than many a row, and what comes after it finds the processor's caches and predictions
  * gone: it is read around a piece, never between two steps. */
 struct loop_cost {
-    int64_t begun_ns; /* CPU time */
+    int64_t begun_ns; /* CPU time … */
+    int64_t seen_ns; /* … and when it was read last, if nothing has run since; 0: something has */
     int64_t timed_ns; /* of all steps in the pieces that count, by the clock */
     int64_t due_ns;   /* when the next piece is timed, by the clock */
     bool is_whole;    /* none of the pieces that count was interrupted */
@@ -193,8 +194,15 @@ struct loop_cost {
 
 static struct loop_cost begin_cost(bool is_one_piece)
 {
-    return (struct loop_cost){.begun_ns = weir_cpu_thread_ns(),
+    int64_t now_ns = weir_cpu_thread_ns();
+    return (struct loop_cost){.begun_ns = now_ns,
+                              .seen_ns = now_ns,
                               .due_ns = is_one_piece ? 0 : weir_now_ns() + TIMED_EVERY_NS};
+}
+
+static int64_t cpu_ns_now(const struct loop_cost *cost)
+{
+    return cost->seen_ns != 0 ? cost->seen_ns : weir_cpu_thread_ns();
 }
 
 /* Adds what each step of a loop took of a piece that took `cpu_ns`. One that took longer by the clock was interrupted:
@@ -230,11 +238,12 @@ static void run_timed(struct chain *chain, size_t first, const struct piece *pie
     size_t end = chain->step[first].loop_end;
     chain->is_timed = (piece->is_last && cost->timed_ns == 0) || weir_now_ns() >= cost->due_ns;
     clear_piece(chain, first, end);
-    int64_t before_ns = chain->is_timed ? weir_cpu_thread_ns() : 0;
+    int64_t before_ns = chain->is_timed ? cpu_ns_now(cost) : 0;
     run_piece(chain, first, piece);
+    cost->seen_ns = chain->is_timed ? weir_cpu_thread_ns() : 0;
     if (!chain->is_timed)
         return;
-    add_piece(chain, first, end, weir_cpu_thread_ns() - before_ns, cost);
+    add_piece(chain, first, end, cost->seen_ns - before_ns, cost);
     cost->due_ns = weir_now_ns() + TIMED_EVERY_NS;
 }
 
@@ -244,7 +253,7 @@ static void charge(struct chain *chain, size_t first, size_t end, const struct l
 {
     double scale = 1;
     if (!chain->step[first].op->may_wait && cost->timed_ns > 0)
-        scale = (double)(weir_cpu_thread_ns() - cost->begun_ns) / (double)cost->timed_ns;
+        scale = (double)(cpu_ns_now(cost) - cost->begun_ns) / (double)cost->timed_ns;
     for (size_t i = first; i < end; i++) {
         struct chain_step *step = &chain->step[i];
         step->spent_ns += (int64_t)(scale * (double)step->timed_ns);

@@ -227,6 +227,17 @@ static bool find_source(struct worker *worker, const struct worker_lease *lease,
     return ret_source->job != NULL;
 }
 
+/* Compresses a batch that was made at `made_ns` of the thread's CPU time; returns that time after it. */
+static int64_t compress(struct worker *worker, struct worker_batch *batch, int64_t made_ns)
+{
+    if (worker->compression == WEIR_COMPRESSION_NONE)
+        return made_ns;
+    preprocess_batch_compress(batch, worker->compression);
+    int64_t after_ns = weir_cpu_thread_ns();
+    worker->compress_ns += after_ns - made_ns;
+    return after_ns;
+}
+
 static void make(struct worker *worker, const struct worker_make *what)
 {
     struct worker_lease *lease = preprocess_flow_lease(&worker->flow, what->fence);
@@ -260,11 +271,10 @@ static void make(struct worker *worker, const struct worker_make *what)
         status = make_shared(worker, lease->production, &request, &batch, &err);
     else
         status = make_lent(worker, what, &request, &batch, &err);
-    int64_t made_ns = weir_cpu_thread_ns();
+    int64_t after_ns = weir_cpu_thread_ns();
     if (status == WEIR_OK && lease->attempt != 0)
-        preprocess_batch_compress(batch, worker->compression);
-    worker->compress_ns += weir_cpu_thread_ns() - made_ns;
-    preprocess_sharing_charge(&sharing, weir_cpu_thread_ns() - before_ns);
+        after_ns = compress(worker, batch, after_ns);
+    preprocess_sharing_charge(&sharing, after_ns - before_ns);
     struct batch_maker_read read = preprocess_batch_maker_read(worker->batch_maker);
     struct kept_tally kept = preprocess_batch_maker_kept(worker->batch_maker)->tally;
     job->bytes_read += read.bytes - before_read.bytes;
