@@ -71,6 +71,7 @@ struct cli_call {
     struct cli_options options;
     char *const *operands;
     size_t operand_count;
+    json_t *arguments; /* as the topic is asked; NULL: none. Known once arguments() has returned */
 };
 
 /* The arguments of the topic as a JSON object, or NULL with INVALID in `err`. */

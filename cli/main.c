@@ -23,7 +23,6 @@ static int exit_code_of(enum weir_status status)
 /* The request of a command. */
 struct request {
     const struct cli_call *call;
-    const json_t *arguments; /* NULL: none */
     json_t **ret_answer;
 };
 
@@ -32,8 +31,8 @@ static enum weir_status ask_topic(struct cli_platform *platform, void *owner,
 {
     const struct request *request = owner;
     const struct cli_command *command = request->call->command;
-    enum weir_status status = cli_platform_request(platform, command->topic, request->arguments,
-                                                   request->ret_answer, err);
+    enum weir_status status = cli_platform_request(
+        platform, command->topic, request->call->arguments, request->ret_answer, err);
     if (status == WEIR_OK && command->follow != NULL)
         status = command->follow(platform, request->call, request->ret_answer, err);
     if (status != WEIR_OK) {
@@ -44,22 +43,22 @@ static enum weir_status ask_topic(struct cli_platform *platform, void *owner,
 }
 
 /* Returns the exit code; 0 with `*ret_answer`. */
-static int answer_by_platform(const struct cli_call *call, json_t **ret_answer)
+static int answer_by_platform(struct cli_call *call, json_t **ret_answer)
 {
     struct weir_error err;
-    json_t *arguments = NULL;
     if (call->command->arguments != NULL) {
-        arguments = call->command->arguments(call, &err);
-        if (arguments == NULL)
+        call->arguments = call->command->arguments(call, &err);
+        if (call->arguments == NULL)
             return complain(&err, CLI_EXIT_USAGE);
     }
     const struct cli_place *place = &call->options.place;
-    struct request request = {call, arguments, ret_answer};
+    struct request request = {call, ret_answer};
     enum weir_status status = cli_platform_ask(place, ask_topic, &request, &err);
     if (status != WEIR_OK && call->command->insist != NULL &&
-        call->command->insist(call, &err, arguments))
+        call->command->insist(call, &err, call->arguments))
         status = cli_platform_ask(place, ask_topic, &request, &err);
-    json_decref(arguments);
+    json_decref(call->arguments);
+    call->arguments = NULL;
     return status == WEIR_OK ? CLI_EXIT_DONE : complain(&err, exit_code_of(status));
 }
 

@@ -2,7 +2,6 @@
 #include "cli/older.h"
 
 #include "cli/answer.h"
-#include "cli/arguments.h"
 #include "cli/platform.h"
 
 /* Joins the lists of an answer and of the page that comes next, which follows it or stands in front of it. */
@@ -99,22 +98,11 @@ enum weir_status cli_follow_model(struct cli_platform *platform, const struct cl
 
 /* ---- pages of models ---- */
 
-/* Consumes the arguments; NULL: they were refused. */
-static enum weir_status add_models(struct cli_platform *platform, const char *topic,
-                                   json_t *arguments, json_t *answer, struct weir_error *err)
-{
-    if (arguments == NULL)
-        return err->status;
-    enum weir_status status = cli_add_older(platform, topic, arguments, "models", answer, err);
-    json_decref(arguments);
-    return status;
-}
-
 enum weir_status cli_follow_models(struct cli_platform *platform, const struct cli_call *call,
                                    json_t **answer, struct weir_error *err)
 {
     enum weir_status status =
-        add_models(platform, "models", cli_arguments_pipeline(call, err), *answer, err);
+        cli_add_older(platform, "models", call->arguments, "models", *answer, err);
     const json_t *models = json_object_get(*answer, "models");
     for (size_t i = 0; status == WEIR_OK && i < json_array_size(models); i++) {
         json_t *model = json_array_get(models, i);
@@ -126,13 +114,13 @@ enum weir_status cli_follow_models(struct cli_platform *platform, const struct c
 enum weir_status cli_follow_lineage(struct cli_platform *platform, const struct cli_call *call,
                                     json_t **answer, struct weir_error *err)
 {
-    return add_models(platform, "lineage", cli_arguments_lineage(call, err), *answer, err);
+    return cli_add_older(platform, "lineage", call->arguments, "models", *answer, err);
 }
 
 enum weir_status cli_follow_erase_plan(struct cli_platform *platform, const struct cli_call *call,
                                        json_t **answer, struct weir_error *err)
 {
-    return add_models(platform, "erase_plan", cli_arguments_erase_plan(call, err), *answer, err);
+    return cli_add_older(platform, "erase_plan", call->arguments, "models", *answer, err);
 }
 
 enum weir_status cli_follow_exports(struct cli_platform *platform, const struct cli_call *call,
