@@ -121,13 +121,13 @@ def test_a_csv_file_is_predicted_with_the_fit_of_the_model():
         said = lines_of(lab.ask("predict", shuffled))
         assert_near([one["values"] for one in lines_of(lab.ask("predict", other))], expected)
         twice = lines_of(lab.ask("predict", shuffled, "-", input=shuffled.read_text()))
-        misspelt, without = lab.folder / "d.csv", lab.folder / "e.csv"
+        misspelt, without = lab.folder / "visits.csv", lab.folder / "e.csv"
         misspelt.write_text("spnt,note\n1,x\n")
         refused = lab.ask("predict", misspelt)
         without.write_text("bought,note\n1,x\n")
         told = lab.ask("predict", without)
     assert refused.returncode != 0 and refused.stdout == "", refused
-    assert f"{misspelt}: found no column 'spent', which operators read, but 'spnt': expected it by its name" in refused.stderr, refused
+    assert "visits.csv: found no column 'spent', which operators read, but 'spnt': expected it by its name" in refused.stderr, refused
     assert f"{without}: found no column 'spent', which operators read: it counts as missing in each row" in told.stderr, told
     assert told.returncode == 1 and [one["values"] for one in lines_of(told)] == [None], told
     assert [one["file"] for one in twice] == 50 * [str(shuffled)] + 50 * ["-"], twice

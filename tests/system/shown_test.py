@@ -30,7 +30,8 @@ COMMAND = re.compile(r"(build/bin/)?(weir|tail|orchestrator|curl|prometheus) ")
 MESSAGE = re.compile(r"\b(expected|found|cannot|is missing|is not|are not) \S")  # of running text, between backquotes
 MESSAGES = {"loss: expected one of each of 64 samples, found (): use reduction='none'": "trainer_client/python/weir/torch.py",
             "loss: found (64, 64), every output with every label": "trainer_client/python/weir/torch.py",
-            "a worker of a DataLoader cannot use the session: num_workers=0": "trainer_client/python/weir/torch.py"}
+            "a worker of a DataLoader cannot use the session: num_workers=0": "trainer_client/python/weir/torch.py",
+            "visits.csv: found no column 'spent', which operators read, but 'spnt': expected it by its name": "tests/system/predict_rows_test.py"}
 OF_OTHERS = ("Found dtype Long but expected Float", "expected scalar type Long but found Float", "mat1 and mat2 shapes cannot be multiplied")  # PyTorch's
 TABLE = """\
 pipeline: {name: NAME, mode: replay}
