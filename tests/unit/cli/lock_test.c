@@ -53,10 +53,10 @@ static void a_missing_directory_is_bad_usage(void **state)
     struct weir_error err;
     (void)state;
     assert_int_equal(cli_lock_look("/nonexistent/data", &lock, &err), WEIR_INVALID);
-    assert_string_equal(err.text,
-                        "data directory /nonexistent/data does not exist: name another one with "
-                        "--data-dir, or begin with: orchestrator run PIPELINE.yaml --data-dir "
-                        "/nonexistent/data");
+    assert_string_equal(
+        err.text, "data directory /nonexistent/data does not exist: name another one with "
+                  "--data-dir, a platform elsewhere with --key or by weir context use, or begin "
+                  "with: orchestrator run PIPELINE.yaml --data-dir /nonexistent/data");
 }
 
 static void a_directory_that_was_never_served_is_bad_usage(void **state)
