@@ -125,7 +125,6 @@ def test_batches_are_the_same_whatever_becomes_of_the_cache():
     damage(lab, overwrite_end)
     shutil.rmtree((lab.data_dir / "cache").rename(lab.folder / "taken"))
     assert_clean_audits(run.finish().events)
-    assert segments(lab), "rows are kept again after the folder was taken away"
     assert outcome(run.events) == expected
 
     # the next pipeline of the same operators finds the rows
