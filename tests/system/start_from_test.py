@@ -99,7 +99,7 @@ def test_what_cannot_be_started_from_is_named():
     damaged.write_bytes(data)
     os.chmod(damaged, 0o644)
     for name, start_from, complaint in (
-            ("relative", "given/lab-2.weirmodel", "training.start_from: expected previous, scratch, a model's name or the absolute path"),
+            ("relative", "given/lab-2.weirmodel", "training.start_from: expected previous, scratch, a model's name (mine-3) or the absolute path"),
             ("missing", path.with_name("none"), "none"),
             ("damaged", damaged, "its checksum differs"),
             ("own", data_dir / "models" / "lab-2.weirmodel", "expected a file below one of the system file's roots")):
