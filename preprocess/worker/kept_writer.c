@@ -286,8 +286,10 @@ void preprocess_kept_writer_add(struct kept_writer *writer, uint64_t id, uint64_
 /* Each row of a batch has taken as long as the others, as far as is known. */
 static void charge(struct heap *open, size_t good_rows, int64_t made_ns)
 {
+    size_t count = (open->rows.size - good_rows) / sizeof(struct gathered);
+    if (count == 0)
+        return;
     struct gathered *rows = (struct gathered *)(void *)(open->rows.at + good_rows);
-    size_t count = (open->rows.size - good_rows) / sizeof(*rows);
     for (size_t i = 0; i < count; i++)
         rows[i].made_ns = (uint64_t)made_ns / count;
 }
