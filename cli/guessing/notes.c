@@ -192,19 +192,22 @@ static void note_label(const struct cli_guess *guess, json_t *list)
     WEIR_AUTO_BUF line = {0};
     const struct cli_guess_column *column = &guess->table.columns[guess->roles.label];
     const char *value = "";
-    double far;
+    double extreme = 0;
+    bool is_amount = guess->roles.task == CLI_GUESS_AMOUNT;
+    double share = is_amount ? 0 : commonest(column, &value);
+    double deviations = is_amount ? farthest(column, &extreme) : 0;
 
-    if (guess->roles.task != CLI_GUESS_AMOUNT && commonest(column, &value) > COMMON_SHARE)
+    if (share > COMMON_SHARE)
         weir_buf_printf(
             &line,
             "%.4g %% of the labels are '%s': whoever always says so has that accuracy, "
             "so judge by roc_auc or pr_auc (label_balanced shows the others more often)",
-            100 * commonest(column, &value), value);
-    else if (guess->roles.task == CLI_GUESS_AMOUNT && farthest(column, &far) > FAR_DEVIATIONS)
+            100 * share, value);
+    else if (deviations > FAR_DEVIATIONS)
         weir_buf_printf(&line,
                         "a label of %.6g lies %.0f standard deviations off the mean: is it one? A "
                         "few such rule what is learnt, and rmse and r2 (mae less)",
-                        far, farthest(column, &far));
+                        extreme, deviations);
     if (line.size > 0)
         note(list, &line);
 }

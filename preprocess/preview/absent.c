@@ -15,23 +15,23 @@ struct names {
     size_t count, absent;
 };
 
-static const struct weir_yaml_node *names_of(const struct weir_yaml_node *operator)
+static const struct weir_yaml_node *names_of(const struct weir_yaml_node *written)
 {
-    const char *name = weir_yaml_text(weir_yaml_get(operator, "op"));
+    const char *name = weir_yaml_text(weir_yaml_get(written, "op"));
 
     if (weir_str_equal(name, "json_fields"))
-        return weir_yaml_get(operator, "fields");
-    return weir_str_equal(name, "json_text") ? weir_yaml_get(operator, "field") : NULL;
+        return weir_yaml_get(written, "fields");
+    return weir_str_equal(name, "json_text") ? weir_yaml_get(written, "field") : NULL;
 }
 
 /* True for an operator that reads the record and makes something of a field that is not there. */
-static bool bears_absence(const struct weir_yaml_node *operator)
+static bool bears_absence(const struct weir_yaml_node *written)
 {
-    const char *on = weir_yaml_text(weir_yaml_get(operator, "on"));
-    const char *optional = weir_yaml_text(weir_yaml_get(operator, "optional"));
+    const char *on = weir_yaml_text(weir_yaml_get(written, "on"));
+    const char *optional = weir_yaml_text(weir_yaml_get(written, "optional"));
 
-    return names_of(operator) != NULL && (on == NULL || weir_str_equal(on, "payload")) &&
-           (weir_yaml_get(operator, "fill") != NULL || weir_str_equal(optional, "true"));
+    return names_of(written) != NULL && (on == NULL || weir_str_equal(on, "payload")) &&
+           (weir_yaml_get(written, "fill") != NULL || weir_str_equal(optional, "true"));
 }
 
 /* A list, or a single one. */
@@ -94,19 +94,19 @@ static void list_present(const struct records *records, struct weir_buf *out)
 }
 
 static void remark(const struct trial *trial, const struct records *records,
-                   const struct weir_yaml_node *operator, const struct names * names)
+                   const struct weir_yaml_node *written, const struct names *names)
 {
-    const char *fill = weir_yaml_text(weir_yaml_get(operator, "fill"));
+    const char *fill = weir_yaml_text(weir_yaml_get(written, "fill"));
     WEIR_AUTO_FREE char *place = preprocess_records_place(records, 0);
     WEIR_AUTO_BUF absent = {0};
     WEIR_AUTO_BUF present = {0};
 
     list_absent(names, &absent);
     list_present(records, &present);
-    cfg_note_at(trial->complaints, WEIR_OK, operator,
+    cfg_note_at(trial->complaints, WEIR_OK, written,
                 "preprocess.operators: %s: none of %zu records has %s, which is %s in each then: "
                 "expected a field of theirs; those of %s are %s",
-                weir_yaml_text(weir_yaml_get(operator, "op")), records->count,
+                weir_yaml_text(weir_yaml_get(written, "op")), records->count,
                 weir_buf_text(&absent), fill != NULL ? fill : "an empty text", place,
                 weir_buf_text(&present));
 }
@@ -114,14 +114,14 @@ static void remark(const struct trial *trial, const struct records *records,
 void preprocess_absent_check(const struct trial *trial, const struct records *records)
 {
     for (size_t i = 0; i < weir_yaml_length(trial->operators) && records->count > 0; i++) {
-        const struct weir_yaml_node *operator= weir_yaml_at(trial->operators, i);
+        const struct weir_yaml_node *written = weir_yaml_at(trial->operators, i);
 
-        if (!bears_absence(operator))
+        if (!bears_absence(written))
             continue;
-        struct names names = read_names(names_of(operator));
+        struct names names = read_names(names_of(written));
         meet(&names, records);
         if (names.absent > 0)
-            remark(trial, records, operator, & names);
+            remark(trial, records, written, &names);
         free((void *)names.of);
         free(names.are_met);
     }

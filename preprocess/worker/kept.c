@@ -57,15 +57,20 @@ void preprocess_kept_free(struct kept *kept)
     free(kept);
 }
 
-/* A folder that was taken away is made again: rows are written to it. */
 static void scan(struct kept *kept, int64_t now_ms)
 {
-    struct weir_error err;
     struct kept_erased erased = {
         .is_erased = is_erased, .owner = kept->flow, .epoch = kept->flow->erasure_epoch};
-    (void)!weir_make_directories(kept->store.folder, FOLDER_MODE, &err);
     preprocess_kept_store_scan(&kept->store, &erased);
     kept->scan_ms = now_ms + SCAN_MS;
+}
+
+/* A folder that was taken away is made again: rows are written to it. */
+static void scan_again(struct kept *kept, int64_t now_ms)
+{
+    struct weir_error err;
+    (void)!weir_make_directories(kept->store.folder, FOLDER_MODE, &err);
+    scan(kept, now_ms);
 }
 
 void preprocess_kept_step(struct kept *kept, int64_t now_ms)
@@ -76,7 +81,7 @@ void preprocess_kept_step(struct kept *kept, int64_t now_ms)
         has_use_lease(kept) && preprocess_kept_writer_step(kept->writer, kept->store.live,
                                                            kept->flow->erasure_epoch, now_ms);
     if (is_finished || now_ms >= kept->scan_ms)
-        scan(kept, now_ms);
+        scan_again(kept, now_ms);
     if (now_ms < kept->use_ms)
         return;
     preprocess_kept_store_note_use(&kept->store);

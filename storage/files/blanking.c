@@ -3,6 +3,7 @@
 
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "storage/files/copy.h"
 #include "storage/files/extent.h"
 
 #include <errno.h>
@@ -16,11 +17,8 @@ enum { PIECE_BYTES = 1 << 20 };
 
 static enum weir_status fail(const struct blanking *blanking, struct weir_error *err)
 {
-    int code = errno;
-
-    return weir_fail(err, WEIR_IO, "%s: refused records of copies cannot be overwritten: %s%s",
-                     blanking->dataset->copies, strerror(code),
-                     code == ENOSPC || code == EDQUOT ? "; free space there" : "");
+    return storage_copies_fail(blanking->dataset->copies,
+                               "refused records of copies cannot be overwritten", err);
 }
 
 enum weir_status storage_blanking_open(const struct dataset *dataset,

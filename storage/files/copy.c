@@ -32,14 +32,17 @@ static enum weir_status fail_errno(struct weir_error *err, const char *what, con
                      strerror(code));
 }
 
-/* Without the name of the file, which may be somebody's: it is logged. */
-static enum weir_status fail_write(struct weir_error *err, const char *copies)
+enum weir_status storage_copies_fail(const char *copies, const char *what, struct weir_error *err)
 {
     int code = errno;
 
-    return weir_fail(err, code == ENOENT ? WEIR_STALE : WEIR_IO,
-                     "%s: copies cannot be written: %s%s", copies, strerror(code),
-                     code == ENOSPC || code == EDQUOT ? "; free space there" : "");
+    return weir_fail(err, code == ENOENT ? WEIR_STALE : WEIR_IO, "%s: %s: %s%s", copies, what,
+                     strerror(code), code == ENOSPC || code == EDQUOT ? "; free space there" : "");
+}
+
+static enum weir_status fail_write(struct weir_error *err, const char *copies)
+{
+    return storage_copies_fail(copies, "copies cannot be written", err);
 }
 
 static enum weir_status check_unchanged(const struct dataset *dataset, const char *path,

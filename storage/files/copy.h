@@ -20,6 +20,11 @@ struct copying {
     uint64_t kept; /* bytes at the beginning of what is expanded, which the copy has already */
 };
 
+/* Fails with `what` and errno, without the name of a file, which may be somebody's: it is logged. STALE when something
+ * is gone, else IO. */
+enum weir_status storage_copies_fail(const char *copies, const char *what,
+                                     struct weir_error *err) WEIR_MUST_USE;
+
 /* Begins to copy `path` as `found` (its lstat) says it is. From byte 0 a new file is made; from a
  * later byte the existing copy is cut there and goes on. STALE when the source has changed meanwhile. IO, here and
  * below, when the copy cannot be written: the text names no file of the source. */
