@@ -32,7 +32,8 @@ struct file_job {
 void storage_file_job_begin(struct file_job *job, struct stored_file *file,
                             const struct stat *source);
 /* One piece of work; *ret_done when the file is complete; nothing was done while it is_waiting.
- * STALE: it changes while it is read, and is left for the next scan as far as it came. */
+ * STALE: it changes while it is read, and is left for the next scan as far as it came. UNAVAILABLE: what was to be read
+ * did not come, and the next piece of work asks for it again. */
 enum weir_status storage_file_job_step(struct file_job *job, bool *ret_done,
                                        struct weir_error *err) WEIR_MUST_USE;
 /* Before a commit: what is indexed of the file and became no sample is overwritten, however long that takes. */

@@ -99,7 +99,7 @@ static enum weir_status tell_missing(struct object_window *window, struct weir_e
 
     window->was_requested = false;
     if (why != NULL)
-        return weir_fail(err, WEIR_STALE, "its object cannot be read: %s", why);
+        return weir_fail(err, WEIR_UNAVAILABLE, "its object cannot be read: %s", why);
     return weir_fail(err, WEIR_STALE, "its object is another one by now, or gone");
 }
 

@@ -13,7 +13,7 @@ bool storage_object_window_is_waiting(const struct object_window *window);
 
 /* A file that holds the beginning of the object, as much as the format needs to see, if `wants_head`, and these bytes;
  * the caller closes it. -1 as long as they are waited for: storage is pumped when they are there. STALE when they
- * will not be: it is another object by now, or nobody answers. */
+ * never will be: it is another object by now; UNAVAILABLE when they did not come, and a further call asks for them. */
 enum weir_status storage_object_window_open(struct object_window *window,
                                             const struct s3_span *wanted, bool wants_head,
                                             int *ret_fd, struct weir_error *err) WEIR_MUST_USE;

@@ -2,12 +2,13 @@
 #include "storage/scanning/scan_state.h"
 
 #include "core/base/clock.h"
+#include "core/base/fault.h"
 #include "core/base/memory.h"
 #include "storage/records/key_identify.h"
 
 #include <stdlib.h>
 
-enum { STEP_MS = 8, PATHS_PER_CHECK = 16 };
+enum { STEP_MS = 8, PATHS_PER_CHECK = 16, ASK_AGAIN_MS = 1000, OBJECTS_PATIENCE_MS = 30000 };
 
 static void forget_leavings(struct scan *scan)
 {
@@ -88,6 +89,9 @@ void storage_scan_start(struct dataset *dataset)
     storage_scope_seal(&scan->scope);
     scan->batch = storage_batch_new(dataset);
     scan->has_copied = false;
+    scan->asks_again_ms = 0;
+    scan->objects_until_ms =
+        weir_now_ms() + (weir_fault("storage.scan.object") ? 0 : OBJECTS_PATIENCE_MS);
     scan->patience_ms =
         weir_now_ms() + (SCAN_TICK_US + dataset->declaration->source.settle) / 1000 + 1;
 }
@@ -198,6 +202,19 @@ static enum weir_status step_windows(struct scan *scan, bool *ret_done, struct w
     return status;
 }
 
+/* Whoever waits for a first scan wants all of the source, so that asks again for what did not come; but not for ever,
+ * for what comes after it waits as well. */
+static bool asks_again(const struct dataset *dataset)
+{
+    struct scan *scan = dataset->scan;
+    int64_t now_ms = weir_now_ms();
+
+    if (dataset->is_scanned || now_ms >= scan->objects_until_ms)
+        return false;
+    scan->asks_again_ms = now_ms + ASK_AGAIN_MS;
+    return true;
+}
+
 static enum weir_status step_job(struct dataset *dataset, const struct scan_tools *tools,
                                  struct weir_error *err)
 {
@@ -208,9 +225,12 @@ static enum weir_status step_job(struct dataset *dataset, const struct scan_tool
     storage_batch_touch(scan->batch, scan->job.file); /* a flush may have written it half-way */
     status = step_windows(scan, &is_done, err);
     scan->has_copied = scan->has_copied || dataset->declaration->is_copied;
-    if (status == WEIR_DENIED)
+    if (status == WEIR_UNAVAILABLE && asks_again(dataset))
+        return WEIR_OK;
+    if (status == WEIR_DENIED || status == WEIR_UNAVAILABLE)
         storage_complaints_put(&dataset->complaints, scan->job.file->path, err->text);
-    if (status == WEIR_STALE || status == WEIR_DENIED) { /* as far as it came; the next goes on */
+    if (status == WEIR_STALE || status == WEIR_DENIED ||
+        status == WEIR_UNAVAILABLE) { /* as far as it came; the next goes on */
         storage_scan_again(dataset, scan->job.file->path);
         is_done = true;
         status = WEIR_OK;
@@ -255,6 +275,13 @@ static int64_t wait_for(const struct scan *scan, const struct dataset *dataset)
     return (youth_ms < patience_ms ? youth_ms : patience_ms) + 1;
 }
 
+static int64_t until_asked_again_ms(const struct scan *scan)
+{
+    int64_t now_ms = weir_now_ms();
+
+    return scan->asks_again_ms > now_ms ? scan->asks_again_ms - now_ms : 0;
+}
+
 static enum weir_status step_compare(struct dataset *dataset, const struct scan_tools *tools,
                                      struct scan_outcome *ret_outcome, struct weir_error *err)
 {
@@ -264,7 +291,9 @@ static enum weir_status step_compare(struct dataset *dataset, const struct scan_
 
     if (scan->job.is_open) {
         ret_outcome->is_waiting = storage_file_job_is_waiting(&scan->job);
-        return ret_outcome->is_waiting ? WEIR_OK : step_job(dataset, tools, err);
+        ret_outcome->wait_ms = until_asked_again_ms(scan);
+        return ret_outcome->is_waiting || ret_outcome->wait_ms > 0 ? WEIR_OK
+                                                                   : step_job(dataset, tools, err);
     }
     for (size_t i = 0; status == WEIR_OK; i++) {
         enum met met;

@@ -24,6 +24,8 @@ struct scan {
     struct watch *watch;
     /* weir_now_ms() until which a first scan waits for files that are written */
     int64_t patience_ms;
+    /* The same for bytes of an object that do not come, and when they are asked for again */
+    int64_t objects_until_ms, asks_again_ms;
 
     struct manifest *manifest; /* as of manifest_stat; kept from scan to scan until it is wiped */
     struct stat manifest_stat;

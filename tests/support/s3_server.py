@@ -163,7 +163,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if not self.is_watched:
             return self.get(key, None)
         store.on_get(key)
-        return self.get(key, fault or store.object_fault)
+        return self.get(key, fault or store.key_faults.get(key) or store.object_fault)
 
     def do_DELETE(self):
         store = self.server.store
@@ -299,6 +299,7 @@ class Store:
         self.ahead_s = 0  # of its clock
         self.is_watched = lambda: True
         self.object_fault = None  # of every answer with bytes of an object
+        self.key_faults = {}  # the same of one object
         self.granted, self.urls, self.grants_fault = [], [], None
         self.on_delete = self.on_put = self.after_put = self.on_get = self.on_listed = lambda what: None
         self.server = Server(("127.0.0.1", 0), Handler)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from s3_test import (LETTERS, OF_BERT, OF_CLARA, OF_CLARA_TOO, PIPELINE, Bucket, Store,
                      assert_no_new_samples, erase_clara, holds_clara, letters, lines, shared)
-from weirlab import DEADLINE_S, Lab, Stream, run_tests, served
+from weirlab import DEADLINE_S, Lab, Stream, faulty, run_tests, served
 
 REFERENCE, LETTERS = PIPELINE.replace("import: copy", "import: reference"), LETTERS.replace("import: copy", "import: reference")
 TRAINED = REFERENCE.replace("mode: live", "mode: replay").replace("prefix: day/, ", "prefix: day/, transfers: 8, ")
@@ -222,6 +222,33 @@ def test_hostile_answers_are_told_and_nothing_of_them_is_taken():
     found = lab.await_that(lambda d: d["live"] == 100 and not d["complaints"])
     assert found["ingested"] == 100 and found["quarantined"] == 0, found
     lab.end()
+    store.close()
+
+
+def test_a_replay_begins_once_every_object_was_read():
+    store = Store()
+    lab, _ = put_stream(store, 800)
+    store.key_faults["day/part3.jsonl"] = "whole"
+    lab.start()
+    found = lab.await_that(lambda d: any("found HTTP status 200" in c for c in d["complaints"]))
+    assert not found["scanned"] and not lab.started.of("dataset_scanned"), found
+    store.key_faults.clear()
+    assert len(trained(lab.started)) == 2
+    assert sum(e["audit"]["set"] for e in lab.started.of("training_finished")) == 800
+    lab.remove()
+    store.close()
+
+
+def test_an_object_that_stays_unreadable_is_complained_of_and_the_others_go_on():
+    store = Store()
+    lab, _ = put_stream(store, 800)
+    store.key_faults["day/part1.jsonl"] = "whole"  # others are read after it
+    with faulty("storage.scan.object=1"):
+        assert trained(lab.start().started)
+    scanned, = lab.started.of("dataset_scanned")
+    complaint, = scanned["complaints"]
+    assert scanned["samples"] == 600 and "part1.jsonl" in complaint and "found HTTP status 200" in complaint, complaint
+    lab.remove()
     store.close()
 
 
