@@ -4,6 +4,7 @@
 #include "core/base/log.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 struct worker_spent preprocess_worker_job_spent(const struct worker_job *job, size_t operator)
@@ -304,4 +305,15 @@ void preprocess_worker_jobs_close(struct worker *worker)
 {
     for (size_t i = 0; i < WORKER_JOBS_MAX; i++)
         close_job(&worker->jobs[i]);
+}
+
+void preprocess_worker_jobs_wipe(struct worker *worker)
+{
+    preprocess_worker_jobs_close(worker); /* operators keep the rows of their last batch */
+    for (size_t i = 0; i < WORKER_JOBS_MAX; i++) {
+        struct worker_job *job = &worker->jobs[i];
+        explicit_bzero(job->reason, sizeof(job->reason));
+        explicit_bzero(job->problem, sizeof(job->problem));
+        explicit_bzero(&job->failures, sizeof(job->failures));
+    }
 }

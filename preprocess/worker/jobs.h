@@ -21,5 +21,7 @@ void preprocess_worker_jobs_planned(struct worker *worker, const struct msg_work
 struct worker_spent preprocess_worker_job_spent(const struct worker_job *job, size_t operator);
 void preprocess_worker_jobs_expire(struct worker *worker, int64_t now_ms);
 void preprocess_worker_jobs_close(struct worker *worker);
+/* Closes all, and forgets why samples failed: that may name a person, or a file that does. */
+void preprocess_worker_jobs_wipe(struct worker *worker);
 
 #endif

@@ -19,14 +19,20 @@ static void release_buffers(struct worker *worker)
     preprocess_layouts_clear(worker->layouts);
     preprocess_record_sums_fini(&worker->sums);
     preprocess_objects_wipe(worker->objects);
-    preprocess_worker_jobs_close(worker); /* operators keep the rows of their last batch */
+    preprocess_worker_jobs_wipe(worker);
     preprocess_batch_maker_wipe(worker->batch_maker);
     preprocess_kept_wipe(worker->kept);
 }
 
+/* False while the dispatcher has not heard why samples failed: an audit would lack what is forgotten now. */
+static bool has_told_reasons(const struct worker *worker)
+{
+    return worker->reasons_known == worker->reasons;
+}
+
 void preprocess_worker_wipe(struct worker *worker)
 {
-    if (worker->wipe <= worker->wiped)
+    if (worker->wipe <= worker->wiped || !has_told_reasons(worker))
         return;
     worker->wiped = worker->wipe;
     release_buffers(worker);

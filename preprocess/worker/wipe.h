@@ -4,8 +4,8 @@
 
 #include "preprocess/worker/state.h"
 
-/* Obeys the newest `wipe`, if it has not yet: releases everything that batches were made in and connects again. From
- * the timer alone. */
+/* Obeys the newest `wipe`, if it has not yet and the dispatcher knows why samples failed: releases everything that
+ * batches were made in, forgets those reasons and connects again. From the timer alone. */
 void preprocess_worker_wipe(struct worker *worker);
 
 #endif

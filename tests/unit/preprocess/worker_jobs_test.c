@@ -1,10 +1,13 @@
 /* Which jobs a worker keeps, and which make room: preprocess/worker/jobs.h. */
 #include "preprocess/worker/jobs.h"
+#include "preprocess/worker/wipe.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -103,6 +106,41 @@ static void a_job_stays_until_the_dispatcher_knows_its_cost(void **state)
     free(worker);
 }
 
+static bool holds(const void *memory, size_t size, const char *word)
+{
+    return memmem(memory, size, word, strlen(word)) != NULL;
+}
+
+static void a_wipe_forgets_why_samples_failed(void **state)
+{
+    (void)state;
+    struct worker *worker = calloc(1, sizeof(*worker));
+
+    for (size_t i = 0; i < WORKER_JOBS_MAX; i++) {
+        struct worker_job *job = &worker->jobs[i];
+        job->number = i + 1;
+        preprocess_failures_note(&job->failures, i, "found wanda");
+        (void)snprintf(job->reason, sizeof(job->reason), "sample 1 (byte 0 of wanda.jpg)");
+        (void)snprintf(job->problem, sizeof(job->problem), "no such category: wanda");
+    }
+    preprocess_worker_jobs_wipe(worker);
+    assert_false(holds(worker, sizeof(*worker), "wanda"));
+    assert_int_equal(worker->jobs[0].failures.count, 0);
+    assert_true(is_kept(worker, 1));
+    free(worker);
+}
+
+static void a_wipe_waits_until_the_dispatcher_knows_why_samples_failed(void **state)
+{
+    (void)state;
+    struct worker *worker = calloc(1, sizeof(*worker));
+
+    worker->wipe = worker->reasons = 1;
+    preprocess_worker_wipe(worker);
+    assert_int_equal(worker->wiped, 0);
+    free(worker);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -111,6 +149,8 @@ int main(void)
         cmocka_unit_test(a_closed_job_goes_before_an_open_one),
         cmocka_unit_test(a_job_that_is_worked_on_stays),
         cmocka_unit_test(a_job_stays_until_the_dispatcher_knows_its_cost),
+        cmocka_unit_test(a_wipe_forgets_why_samples_failed),
+        cmocka_unit_test(a_wipe_waits_until_the_dispatcher_knows_why_samples_failed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
