@@ -37,6 +37,8 @@ struct pending_writes {
     bool is_rewrite, was_live;
     char *etag;  /* as in the row */
     char *ready; /* as in struct s3_aim */
+    /* Those that owe the same object, and whose bytes in the mirror are overwritten: one write is for all. */
+    struct id_list together;
     uint64_t tries;
 };
 
@@ -62,7 +64,9 @@ static void forget_object(struct pending_writes *pending)
     free(pending->path);
     free(pending->etag);
     free(pending->ready);
+    free(pending->together.at);
     pending->key = pending->path = pending->etag = pending->ready = NULL;
+    pending->together = (struct id_list){0};
     pending->erasure = 0;
 }
 
@@ -89,6 +93,26 @@ static enum weir_status drop_row(const struct pending_writes *pending, struct we
                   DB_I64(pending->dataset), DB_BYTES(weir_bytes_of(pending->key)));
 }
 
+/* Stores the same end for the others that the object is clean of. Those whose receipt is written come to it by
+ * themselves. */
+static enum weir_status store_end_together(const struct pending_writes *pending,
+                                           struct weir_error *err)
+{
+    struct eraser *eraser = pending->eraser;
+    struct id_list open = {0};
+    enum weir_status status;
+
+    for (size_t i = 0; i < pending->together.count; i++) {
+        if (storage_erasure_is_open(eraser, pending->together.at[i]))
+            storage_id_list_add(&open, pending->together.at[i]);
+    }
+    status = DB_RUN(eraser->store->db, Q_owed_done_together, NULL, err,
+                    DB_I64S(open.at, open.count), DB_I64(pending->dataset),
+                    DB_BYTES(weir_bytes_of(pending->key)), DB_TEXT(pending->etag));
+    free(open.at);
+    return status;
+}
+
 /* Stores the end of an object; one that is gone is forgotten, as its key may tell whose it was. */
 static enum weir_status store_end(const struct pending_writes *pending,
                                   const struct s3_outcome *outcome, struct weir_error *err)
@@ -104,6 +128,8 @@ static enum weir_status store_end(const struct pending_writes *pending,
                         DB_BYTES(weir_bytes_of(pending->key)), DB_TEXT(outcome->why));
     else if (status == WEIR_OK)
         status = drop_row(pending, err);
+    if (status == WEIR_OK && outcome->end == S3_END_CLEAN && pending->together.count > 0)
+        status = store_end_together(pending, err);
     if (status == WEIR_OK)
         status = weir_db_commit(pending->eraser->store->db, err);
     if (status != WEIR_OK)
@@ -245,8 +271,9 @@ static enum weir_status wrote(void *owner, const char *etag, struct weir_error *
 
     free(pending->etag);
     pending->etag = weir_strdup(etag);
-    return DB_RUN(pending->eraser->store->db, Q_owed_written, NULL, err, DB_I64(pending->erasure),
-                  DB_I64(pending->dataset), DB_BYTES(weir_bytes_of(pending->key)), DB_TEXT(etag));
+    return DB_RUN(pending->eraser->store->db, Q_owed_written, NULL, err,
+                  DB_I64S(pending->together.at, pending->together.count), DB_I64(pending->dataset),
+                  DB_BYTES(weir_bytes_of(pending->key)), DB_TEXT(etag));
 }
 
 static void on_rewritten(void *owner, enum s3_rewritten what, const char *why)
@@ -277,12 +304,22 @@ static void prepare(void *owner, const char *etag)
     storage_s3_rewrite_begin(pending->rewrite, &job, on_rewritten, pending);
 }
 
-static void begin(struct pending_writes *pending, const struct weir_rows *row)
+/* Finds who is served by the same write: whoever comes later may not be overwritten yet in the bytes that are sent. */
+static enum weir_status find_together(struct pending_writes *pending, struct weir_error *err)
 {
-    const struct dataset *dataset;
+    WEIR_AUTO(weir_rows) rows = NULL;
+    enum weir_status status =
+        DB_RUN(pending->eraser->store->db, Q_owed_together, &rows, err, DB_I64(pending->dataset),
+               DB_BYTES(weir_bytes_of(pending->key)), DB_I64(PENDING_NOT_YET_US));
+
+    for (size_t i = 0; status == WEIR_OK && i < weir_rows_count(rows); i++)
+        storage_id_list_add(&pending->together, (uint64_t)weir_rows_i64(rows, i, "erasure"));
+    return status;
+}
+
+static void take_row(struct pending_writes *pending, const struct weir_rows *row)
+{
     struct weir_bytes key = weir_rows_bytes(row, 0, "key");
-    struct weir_error err;
-    bool is_remote;
 
     pending->erasure = (uint64_t)weir_rows_i64(row, 0, "erasure");
     pending->dataset = (uint32_t)weir_rows_i64(row, 0, "dataset");
@@ -291,6 +328,20 @@ static void begin(struct pending_writes *pending, const struct weir_rows *row)
     pending->was_live = weir_rows_bool(row, 0, "was_live");
     pending->etag = weir_strdup(weir_rows_text(row, 0, "etag"));
     pending->tries = (uint64_t)weir_rows_i64(row, 0, "tries");
+}
+
+static void begin(struct pending_writes *pending, const struct weir_rows *row)
+{
+    const struct dataset *dataset;
+    struct weir_error err;
+    bool is_remote;
+
+    take_row(pending, row);
+    if (pending->is_rewrite && find_together(pending, &err) != WEIR_OK) {
+        forget_object(pending);
+        come_back(pending, DATABASE_MS);
+        return;
+    }
     dataset = storage_catalog_at(pending->eraser->store->catalog, pending->dataset);
     if (dataset == NULL || !dataset->declaration->is_mirrored) {
         on_done(pending, &(struct s3_outcome){S3_END_REFUSED, "its dataset is no longer a bucket"});

@@ -285,6 +285,27 @@ def test_an_erasure_writes_shared_objects_anew():
     store.close()
 
 
+def test_an_object_that_many_erasures_concern_is_written_anew_once():
+    store, people = Store(versioned=True), [f"person{i}" for i in range(60)]
+    for draft in range(2):
+        store.put("day/all.jsonl", "".join(lines(10 * i, 10, user=person) for i, person in enumerate(people)) + "\n" * draft)
+    lab = Bucket(store).start()
+    lab.await_that(lambda d: d["live"] == 600)
+    names, asked = lab.folder / "names.csv", len(store.requests)
+    names.write_text("subject\n" + "\n".join(people[:40]) + "\n")
+    lab.weir("erase", "request", "--csv", str(names), "--each")
+    lab.await_that(lambda _: all(e["state"] == "FINISHED" for e in json.loads(lab.weir("erase", "list", "--json"))["erasures"]))
+    told = [json.loads(lab.weir("erase", "receipt", str(i + 1), "--json"))["storage"] for i in range(40)]
+    assert all(one["outside_reach"] == [] and one["objects_cleaned"] == 1 for one in told), told
+    (left,) = store.history["day/all.jsonl"]
+    assert not any(person.encode() + b'"' in left["body"] for person in people[:40]) and lines(400, 10, user="person40").encode() in left["body"]
+    written = [request.partition(" ")[0] for request in store.requests[asked:] if "all.jsonl" in request]
+    assert written.count("PUT") < 5 and len(written) < 40, written  # those that come while others are under way are together again
+    assert lab.dataset()["live"] == 200
+    lab.end()
+    store.close()
+
+
 def test_an_object_that_others_write_meanwhile_is_read_in_first():
     store = shared(versioned=True)
     lab = Bucket(store).start()
