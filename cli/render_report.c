@@ -5,7 +5,14 @@
 
 #include <string.h>
 
-enum { METRICS_MAX = 4, VALUES_SHOWN = 8, FIXED_COLUMNS = 8, PERCENT = 100, CHECKS_SHOWN = 20 };
+enum {
+    METRICS_MAX = 4,
+    VALUES_SHOWN = 8,
+    FIXED_COLUMNS = 8,
+    PERCENT = 100,
+    CHECKS_SHOWN = 20,
+    EMPTY_SHOWN = 5
+};
 
 /* The metrics of a report in the order of their first appearance: a column each. */
 struct metrics {
@@ -124,6 +131,8 @@ static void put_interval(struct weir_buf *out, const json_t *row)
     weir_buf_append_text(out, " to ");
     put_moment(out, cli_text(shown, "to"));
     weir_buf_append_text(out, is_partly_old(row, shown) ? ", begins before its newest sample" : "");
+    if (json_is_integer(json_object_get(shown, "samples")) && cli_number(shown, "samples") == 0)
+        weir_buf_append_text(out, ", no sample of it could be read");
 }
 
 static void put_value(struct weir_buf *out, const json_t *value)
@@ -281,6 +290,32 @@ static void show_failures(const json_t *row, struct cli_page *page)
                  (long long)cli_number(row, "trigger"), (long long)cli_number(audit, "failed"));
 }
 
+/* Shows what was to be measured and was not. */
+static void show_unmeasured(const json_t *answer, struct cli_page *page)
+{
+    const json_t *names = json_object_get(answer, "unmeasured");
+    const json_t *intervals = json_object_get(answer, "empty_intervals");
+    long long left = cli_number(answer, "empty_intervals_in_all");
+
+    for (size_t i = 0; i < json_array_size(names); i++)
+        cli_line(page,
+                 "%s has measured nothing: none of its intervals had both a model and samples",
+                 json_string_value(json_array_get(names, i)));
+    for (size_t i = 0; i < json_array_size(intervals) && i < EMPTY_SHOWN; i++, left--) {
+        const json_t *one = json_array_get(intervals, i),
+                     *interval = json_object_get(one, "interval");
+        WEIR_AUTO_BUF text = {0};
+
+        put_moment(&text, cli_text(interval, "from"));
+        weir_buf_append_text(&text, " to ");
+        put_moment(&text, cli_text(interval, "to"));
+        cli_line(page, "%s: dataset %s has no samples from %s, nothing was measured there",
+                 cli_text(one, "name"), cli_text(one, "dataset"), weir_buf_text(&text));
+    }
+    if (left > 0)
+        cli_line(page, "%lld more intervals had no samples", left);
+}
+
 /* The page that was written. */
 static void show_file(const json_t *answer, struct cli_page *page)
 {
@@ -306,6 +341,8 @@ void cli_render_report(const json_t *answer, struct cli_page *page)
     if (metrics.count > 0)
         cli_line(page, "%s: each model on the first interval after its newest sample",
                  metrics.evaluation);
+    if (json_array_size(triggers) > 0)
+        show_unmeasured(answer, page);
     if (replaced)
         cli_line(page, "* retrained after an erasure; measured is the model it replaces");
     for (size_t i = 0; i < json_array_size(triggers); i++)

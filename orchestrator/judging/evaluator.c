@@ -4,6 +4,7 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "orchestrator/judging/results.h"
+#include "orchestrator/judging/unmeasured.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -148,6 +149,18 @@ static void start_run(struct evaluator *evaluator, const struct msg_selected *se
         trouble(evaluator, status, &err);
 }
 
+static void tell_empty(struct evaluator *evaluator)
+{
+    const struct evaluation_result empty = {.pipeline = &evaluator->pipeline,
+                                            .task = &evaluator->tasks.at[evaluator->at]};
+    struct weir_error err;
+    enum weir_status status = orchestrator_unmeasured_tell(evaluator->context, &empty, &err);
+    if (status == WEIR_OK)
+        pass_over(evaluator);
+    else
+        trouble(evaluator, status, &err);
+}
+
 static void on_sealed(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct evaluator *evaluator = owner;
@@ -156,11 +169,10 @@ static void on_sealed(void *owner, const struct weir_reply *reply, const struct 
         return;
     }
     const struct msg_selected *selected = reply->message;
-    if (selected->digest[0] == '\0' || selected->samples == 0) {
-        pass_over(evaluator);
-        return;
-    }
-    start_run(evaluator, selected);
+    if (selected->digest[0] == '\0' || selected->samples == 0)
+        tell_empty(evaluator);
+    else
+        start_run(evaluator, selected);
 }
 
 static enum weir_status is_done(const struct evaluator *evaluator,

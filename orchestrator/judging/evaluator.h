@@ -1,7 +1,7 @@
 /* Evaluations: models measured on intervals of event time. A list of tasks is worked off one after
  * the other: the interval is sealed, a trainer runs over it in mode evaluate, metrics are computed
  * from what it says, the numbers are kept and what it said of each sample is removed. A task that
- * is done already, or has no samples, is passed over. */
+ * is done already is passed over; so is one without samples, which is told. */
 #ifndef ORCHESTRATOR_JUDGING_EVALUATOR_H
 #define ORCHESTRATOR_JUDGING_EVALUATOR_H
 

@@ -94,10 +94,11 @@ static void add_unread(json_t *event, json_t *audit)
     (void)json_object_set(event, "digest", json_object_get(audit, "digest"));
 }
 
-/* The first dataset of an evaluation that names none. */
-static const char *first_measured(const struct orchestrator_config *config)
+const char *orchestrator_evaluation_dataset(const struct orchestrator_config *config, size_t index)
 {
     size_t first = 0;
+    if (config->evaluations[index].dataset != NULL)
+        return config->evaluations[index].dataset;
     while (first + 1 < config->dataset_count && !orchestrator_config_measures(config, first, NULL))
         first++;
     return config->datasets[first];
@@ -108,11 +109,10 @@ static json_t *event_of(const struct one_result *one)
     const struct evaluation_task *task = &one->measuring->task;
     const struct metric_result *found = one->found;
     const struct orchestrator_config *config = one->measuring->config;
-    const char *dataset = one->measuring->evaluation->dataset;
     json_t *event = JSON_FIELDS(
         JSON_TEXT("pipeline", config->name), JSON_TEXT("model", task->model),
         JSON_TEXT("name", one->measuring->evaluation->name),
-        JSON_TEXT("dataset", dataset == NULL ? first_measured(config) : dataset),
+        JSON_TEXT("dataset", orchestrator_evaluation_dataset(config, task->evaluation)),
         JSON_NEW("interval",
                  JSON_FIELDS(JSON_TIME("from", task->from_time), JSON_TIME("to", task->to_time))),
         JSON_TEXT("metric", one->metric),

@@ -14,8 +14,11 @@ struct evaluation_task {
 struct evaluation_result {
     const struct pipeline_outline *pipeline;
     const struct evaluation_task *task;
-    const struct run_result *run;
+    const struct run_result *run; /* NULL: there were no samples */
 };
+
+/* Returns the dataset that an evaluation measures on; of one that names none, the first. */
+const char *orchestrator_evaluation_dataset(const struct orchestrator_config *config, size_t index);
 
 struct measuring;
 

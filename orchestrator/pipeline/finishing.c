@@ -4,6 +4,7 @@
 #include "orchestrator/context/events.h"
 #include "orchestrator/judging/evaluator.h"
 #include "orchestrator/judging/promotion.h"
+#include "orchestrator/judging/unmeasured.h"
 #include "orchestrator/models/retention.h"
 #include "orchestrator/pipeline/pipeline_state.h"
 #include "orchestrator/runs/run.h"
@@ -21,10 +22,14 @@ static enum weir_status tell_finished(struct pipeline *pipeline, struct weir_err
     struct pipelines *all = pipeline->all;
     WEIR_AUTO(weir_rows) cost_row = NULL;
     WEIR_AUTO(weir_rows) active = NULL;
+    json_t *unmeasured = NULL;
     enum weir_status status =
         DB_RUN(all->context->db, Q_run_cost, &cost_row, err, DB_I64(pipeline->id));
     if (status == WEIR_OK)
         status = DB_RUN(all->context->db, Q_model_active, &active, err, DB_I64(pipeline->id));
+    if (status == WEIR_OK)
+        status = orchestrator_unmeasured_names(all->context, pipeline->id, pipeline->config,
+                                               &unmeasured, err);
     if (status != WEIR_OK)
         return status;
     struct orchestrator_cost cost = orchestrator_run_cost(cost_row, 0);
@@ -36,7 +41,8 @@ static enum weir_status tell_finished(struct pipeline *pipeline, struct weir_err
         JSON_FIELDS(JSON_TEXT("pipeline", pipeline->config->name),
                     JSON_NUMBER("triggers", pipeline->newest.number),
                     JSON_TEXT_OR_NULL("active_model", active_or_null(active)),
-                    JSON_NEW("cost", orchestrator_json_of(weir_buf_text(&text)))),
+                    JSON_NEW("cost", orchestrator_json_of(weir_buf_text(&text))),
+                    JSON_NEW("unmeasured", unmeasured)),
         err);
 }
 

@@ -203,6 +203,14 @@ static void put_interval(const json_t *interval, struct weir_buf *out)
         weir_buf_append_text(out, "on all samples");
 }
 
+/* Why it has no value. */
+static void put_undefined(const json_t *event, struct weir_buf *out)
+{
+    weir_buf_append_text(out, number_of(event, "samples") == 0
+                                  ? "nothing was measured"
+                                  : "undefined (one class only, or predictions are nan)");
+}
+
 static void evaluation(const json_t *event, struct weir_buf *out)
 {
     const json_t *value = json_object_get(event, "value");
@@ -212,9 +220,17 @@ static void evaluation(const json_t *event, struct weir_buf *out)
     if (json_is_number(value))
         weir_buf_printf(out, "%.4f", json_number_value(value));
     else
-        weir_buf_append_text(out, "undefined (one class only, or predictions are nan)");
+        put_undefined(event, out);
     weir_buf_printf(out, " over %lld samples", number_of(event, "samples"));
     put_unread(event, number_of(event, "samples"), out);
+}
+
+static void evaluation_empty(const json_t *event, struct weir_buf *out)
+{
+    weir_buf_printf(out, "  evaluation %s ", text_of(event, "name"));
+    put_interval(json_object_get(event, "interval"), out);
+    weir_buf_printf(out, ": nothing was measured, dataset %s has no samples there",
+                    text_of(event, "dataset"));
 }
 
 static void erasure_step(const json_t *event, struct weir_buf *out)
@@ -233,6 +249,15 @@ static void erasure_step(const json_t *event, struct weir_buf *out)
     }
 }
 
+static void put_unmeasured(const json_t *names, struct weir_buf *out)
+{
+    for (size_t i = 0; i < json_array_size(names); i++)
+        weir_buf_printf(out,
+                        "\n  evaluation %s has measured nothing: none of its intervals had both a "
+                        "model and samples that could be read",
+                        json_string_value(json_array_get(names, i)));
+}
+
 static void pipeline_finished(const json_t *event, struct weir_buf *out)
 {
     const json_t *cost = json_object_get(event, "cost");
@@ -243,6 +268,8 @@ static void pipeline_finished(const json_t *event, struct weir_buf *out)
         real_of(cost, "cpu_seconds"), real_of(cost, "bytes_read") / 1e6);
     if (number_of(event, "triggers") == 0)
         weir_buf_append_text(out, ": its trigger policy never fired, nothing was trained");
+    else
+        put_unmeasured(json_object_get(event, "unmeasured"), out);
 }
 
 static void pipeline_paused(const json_t *event, struct weir_buf *out)
@@ -400,6 +427,7 @@ static const struct {
     {"model_promoted", model_promoted},
     {"model_kept_back", model_kept_back},
     {"evaluation", evaluation},
+    {"evaluation_empty", evaluation_empty},
     {"export_finished", export_finished},
     {"export_dropped", export_dropped},
     {"erasure_step", erasure_step},

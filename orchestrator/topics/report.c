@@ -5,6 +5,7 @@
 #include "core/base/host.h"
 #include "orchestrator/config/facts.h"
 #include "orchestrator/context/events.h"
+#include "orchestrator/judging/unmeasured.h"
 #include "orchestrator/models/store.h"
 #include "orchestrator/pipeline/pipeline.h"
 #include "orchestrator/pipeline/timeline.h"
@@ -203,6 +204,22 @@ static enum weir_status add_costs(struct topics *topics, int64_t pipeline, const
     return status;
 }
 
+/* Evaluations and intervals on which nothing was measured. */
+static enum weir_status add_unmeasured(struct topics *topics, const struct pipeline *pipeline,
+                                       json_t *answer, struct weir_error *err)
+{
+    int64_t id = orchestrator_pipeline_id(pipeline), count = 0;
+    json_t *names = NULL, *intervals = NULL;
+    enum weir_status status = orchestrator_unmeasured_names(
+        topics->context, id, orchestrator_pipeline_config(pipeline), &names, err);
+    if (status == WEIR_OK)
+        status = orchestrator_unmeasured_intervals(topics->context, id, &intervals, &count, err);
+    json_object_set_new(answer, "unmeasured", names);
+    json_object_set_new(answer, "empty_intervals", intervals);
+    json_object_set_new(answer, "empty_intervals_in_all", json_integer(count));
+    return status;
+}
+
 /* The file that the pipeline has now, in short. */
 static json_t *config_json(const struct orchestrator_config *config)
 {
@@ -252,5 +269,10 @@ void orchestrator_topic_report(struct topic_call *call)
         JSON_NEW("config", config_json(config)), JSON_TEXT("machine", machine));
     if (page.has_older)
         json_object_set_new(answer, "before", json_integer(page.first));
-    orchestrator_topic_answer_naming_classes(call, config->datasets[0], answer);
+    if (add_unmeasured(topics, pipeline, answer, &err) == WEIR_OK) {
+        orchestrator_topic_answer_naming_classes(call, config->datasets[0], answer);
+        return;
+    }
+    json_decref(answer);
+    orchestrator_topic_refuse(call, &err);
 }

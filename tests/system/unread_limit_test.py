@@ -22,7 +22,7 @@ preprocess:
   batch: {{samples: 32, shuffle: full}}
   LIMIT
 training: {{model: linear, loss: logistic, epochs: {epochs}, seed: 1, optimizer: {{name: sgd, lr: 0.1}}}}
-evaluation: [{{name: next, on: new, strategy: slicing, every: 1d, metrics: [accuracy]}}]
+evaluation: [{{name: next, on: new, strategy: slicing, every: 1d, metrics: [accuracy]}}MORE]
 """
 
 
@@ -35,8 +35,9 @@ def rows(unread_share, time="{}"):
     return "\n".join(lines) + "\n"
 
 
-def run(text, limit="", fill="", epochs=1):
-    lab = Lab(samples=1, every=1, epochs=epochs, pipeline=PIPELINE.replace("LIMIT", limit).replace("FILL", fill))
+def run(text, limit="", fill="", epochs=1, more=""):
+    pipeline = PIPELINE.replace("LIMIT", limit).replace("FILL", fill).replace("MORE", more)
+    lab = Lab(samples=1, every=1, epochs=epochs, pipeline=pipeline)
     (lab.folder / "stream" / "part0.jsonl").unlink()
     (lab.folder / "stream" / "rows.csv").write_text(text)
     return lab, lab.run()
@@ -58,9 +59,35 @@ def too_many_unread_samples_stop_the_run_with_their_place():
     assert error.endswith("expected a number: missing: ['NA'] and fill take it"), error
 
 
+NOON = """,
+  {{name: noon, on: new, strategy: static, models: matrix, metrics: [accuracy],
+    intervals: [{{from: 2023-11-15T12:00:00Z, to: 2023-11-15T13:00:00Z}}, {{from: 2022-01-01, to: 2022-02-01}}]}}"""
+
+
+def without_noon(text):
+    """No number in x from 12:00 to 13:00 of the first day."""
+    lines = text.splitlines()
+    for i in range(100, 109):
+        stamp, _, *others = lines[1 + i].split(",")
+        lines[1 + i] = ",".join([stamp, "NA", *others])
+    return "\n".join(lines) + "\n"
+
+
+def what_has_measured_nothing_says_so(lab, ended):
+    told = [event for event in ended.of("evaluation") if event["name"] == "noon"]
+    assert told and all(event["samples"] == 0 and event["failed"] == 9 for event in told), told
+    (empty,) = ended.of("evaluation_empty")
+    assert (empty["name"], empty["dataset"], empty["interval"]["from"]) == ("noon", "rows", "2022-01-01T00:00:00Z"), empty
+    assert ended.of("pipeline_finished")[0]["unmeasured"] == ["noon"], ended.of("pipeline_finished")
+    report = lab.weir("report")
+    assert "noon has measured nothing: none of its intervals had both a model and samples" in report, report
+    assert "noon: dataset rows has no samples from 2022-01-01 to 2022-02-01, nothing was measured there" in report, report
+
+
 def a_limit_that_bears_them_counts_them_everywhere():
-    lab, ended = run(rows(0.02), "on_error: {{skip: 50%}}", epochs=2)
+    lab, ended = run(without_noon(rows(0.02)), "on_error: {{skip: 100%}}", epochs=2, more=NOON)
     ended.finish()
+    what_has_measured_nothing_says_so(lab, ended)
     trained = ended.of("training_finished")
     assert sum(event["audit"]["failed"] for event in trained) > 0, trained
     assert all(event["samples"] + event["audit"]["failed"] == event["audit"]["set"] for event in trained), trained

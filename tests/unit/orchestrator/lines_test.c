@@ -66,6 +66,29 @@ static void a_pipeline_that_has_trained_nothing_says_so(void **state)
                 "read");
 }
 
+static void an_evaluation_that_measured_nothing_says_so(void **state)
+{
+    (void)state;
+    assert_line("{\"event\": \"evaluation\", \"metric\": \"accuracy\", \"model\": \"mails-1\", "
+                "\"interval\": {\"from\": \"2002-12-01T00:00:00Z\", \"to\": "
+                "\"2003-01-01T00:00:00Z\"}, \"value\": \"undefined\", \"samples\": 0, "
+                "\"failed\": 9, \"filtered\": 0}",
+                "  accuracy of mails-1 on 2002-12-01 to 2003-01-01: nothing was measured over 0 "
+                "samples; 9 could not be read (100.0 %)");
+    assert_line(
+        "{\"event\": \"evaluation_empty\", \"name\": \"month\", \"dataset\": \"mails\", "
+        "\"interval\": {\"from\": \"2002-12-01T00:00:00Z\", \"to\": "
+        "\"2003-01-01T00:00:00Z\"}}",
+        "  evaluation month on 2002-12-01 to 2003-01-01: nothing was measured, dataset mails "
+        "has no samples there");
+    assert_line("{\"event\": \"pipeline_finished\", \"pipeline\": \"mails\", \"triggers\": 1, "
+                "\"active_model\": \"mails-1\", \"cost\": {\"cpu_seconds\": 0, \"bytes_read\": 0}, "
+                "\"unmeasured\": [\"month\"]}",
+                "pipeline mails finished: 1 triggers, active model mails-1, 0.0 s of CPU, 0.0 MB "
+                "read\n  evaluation month has measured nothing: none of its intervals had both a "
+                "model and samples that could be read");
+}
+
 static void an_event_that_people_need_not_see_has_no_line(void **state)
 {
     (void)state;
@@ -79,6 +102,7 @@ int main(void)
         cmocka_unit_test(a_spent_budget_says_what_it_was_and_what_follows),
         cmocka_unit_test(an_operator_that_another_does_as_well_has_no_figures_of_its_own),
         cmocka_unit_test(a_pipeline_that_has_trained_nothing_says_so),
+        cmocka_unit_test(an_evaluation_that_measured_nothing_says_so),
         cmocka_unit_test(an_event_that_people_need_not_see_has_no_line),
     };
     return cmocka_run_group_tests_name("lines", tests, NULL, NULL);
