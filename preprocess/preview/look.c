@@ -6,6 +6,7 @@
 #include "preprocess/plan/options.h"
 #include "preprocess/plan/tables.h"
 #include "preprocess/preview/absent.h"
+#include "preprocess/preview/blank.h"
 #include "preprocess/preview/encoding.h"
 #include "preprocess/preview/nearly.h"
 #include "preprocess/preview/orders.h"
@@ -149,7 +150,8 @@ static void cut(struct trial *trial)
     }
 }
 
-static json_t *try_chain(struct trial *trial, struct looked *looked)
+static json_t *try_chain(struct trial *trial, const struct operator_records *tables,
+                         struct looked *looked)
 {
     json_t *shown = json_array();
     size_t records = 0;
@@ -162,6 +164,7 @@ static json_t *try_chain(struct trial *trial, struct looked *looked)
         preprocess_trial_run(trial, &looked->datasets[i]);
         preprocess_encoding_check(trial, &looked->datasets[i]);
         preprocess_absent_check(trial, &looked->datasets[i]);
+        preprocess_blank_check(trial, tables, &looked->datasets[i]);
         if (looked->datasets[i].count > 0 && !trial->is_lenient)
             json_array_append_new(shown, shown_json(trial, &looked->datasets[i]));
     }
@@ -221,7 +224,7 @@ static json_t *look_at(const struct weir_look *look, const json_t *found, struct
         return NULL;
     read_limits(&trial, look->root);
     trial.chain = chain;
-    json_t *all = try_chain(&trial, looked);
+    json_t *all = try_chain(&trial, preprocess_tables_records(tables), looked);
     check_orders(&trial, look->root, looked, json_object_get(all, "shown"));
     return all;
 }

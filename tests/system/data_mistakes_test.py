@@ -378,6 +378,22 @@ def test_prices_and_slots_are_left_to_the_platform_that_is_given_the_file(folder
     assert "nobody does not exist: " in done.stderr and "weir context use" in done.stderr, done
 
 
+def test_columns_of_csv_that_are_empty_throughout_are_remarked(folder):
+    """Where an operator bears that: by `fill`, or because words and texts may be missing."""
+    emptied = [swap("a.csv", f",k{i},", ",,") for i in range(5)]
+    for changes, data, expected in (
+            ([("[x, y], as", "[x, y, kind], fill: -1, as")], emptied, "csv_fields: none of 200 records has a value in 'kind', which is -1 in each then: "),
+            ([("[x, y], as", "[x, y], fill: 0, as")], [], None),
+            ([('"*.csv",', '"*.csv", missing: [k],'), ("[x, y], as", "[x, 4], fill: 7, as")], [swap("a.csv", f",k{i},", ",k,") for i in range(5)],
+             "csv_fields: none of 200 records has a value in '4', which is 7 in each then: ")):
+        without_words = ("    - {op: csv_words, fields: [kind], as: kind}\n    - {op: vocab, on: kind, as: kinds}\n", "")
+        answer = check(folder, "table", [*changes, without_words, ("model: fm", "model: linear")], data)
+        assert answer["valid"] and len(answer["lines"]) == (expected is not None), (changes, answer)
+        assert expected is None or expected in answer["lines"][0], (expected, answer)
+    answer = check(folder, "table", [(", as: kind}", ", keep_empty: true, as: kind}")], emptied)
+    assert answer["valid"] and "csv_words: none of 200 records has a value in 'kind'" in answer["lines"][0], answer
+
+
 def test_fields_of_json_that_no_record_has_are_remarked(folder):
     text, last = "{op: json_text, field: text}", "    - {op: vocab}\n"
     for old, new, expected in (
