@@ -26,7 +26,7 @@ static const struct cfg_key OPTIONS[] = {
     CFG_TEXT(
         struct options, on,
         .doc =
-            "column of categories: a text, integers of a dense tensor, or words of csv_words with "
+            "column of categories: a text, integers of a dense tensor, or words of csv_words or json_words with "
             "keep_empty; by default the newest"),
     CFG_F64(struct options, smooth, .fallback = "20", .min = 0, .max = 1e9,
             .doc = "samples of a category at which its own mean counts as much as that of all"),
@@ -66,12 +66,12 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     const struct column_about *about = &schema->column[ret_plan->in];
     status = preprocess_keys_plan(about, &state->keys, err);
     if (status == WEIR_OK && about->kind == COLUMN_TOKENS && about->width == 0)
-        status =
-            weir_fail(err, WEIR_INVALID,
-                      "column %s has as many words as there are, expected the same number in each "
-                      "row: those of csv_words with keep_empty: true, or a text (csv_text, "
-                      "json_text)",
-                      about->name);
+        status = weir_fail(
+            err, WEIR_INVALID,
+            "column %s has as many words as there are, expected the same number in each "
+            "row: those of csv_words or json_words with keep_empty: true, or a text (csv_text, "
+            "json_text)",
+            about->name);
     if (status != WEIR_OK)
         return status;
     if (about->kind == COLUMN_TOKENS)

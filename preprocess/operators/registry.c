@@ -5,7 +5,7 @@
 #define OPERATORS(X)                                            \
     X(normalize_text) X(tokenize_words) X(tokenize_hash)        \
     X(csv_fields) X(csv_text) X(csv_words)                      \
-    X(json_fields) X(json_text) X(record_fields)                \
+    X(json_fields) X(json_text) X(json_words) X(record_fields)  \
     X(standardize) X(cast) X(log1p) X(hash_mod)                 \
     X(filter) X(concat) X(clamp) X(fill_missing) X(sigrid_hash) \
     X(bucketize) X(first_x) X(one_hot) X(ngram) X(boxcox)       \

@@ -19,7 +19,7 @@ static const struct weir_yaml_node *names_of(const struct weir_yaml_node *writte
 {
     const char *name = weir_yaml_text(weir_yaml_get(written, "op"));
 
-    if (weir_str_equal(name, "json_fields"))
+    if (weir_str_equal(name, "json_fields") || weir_str_equal(name, "json_words"))
         return weir_yaml_get(written, "fields");
     return weir_str_equal(name, "json_text") ? weir_yaml_get(written, "field") : NULL;
 }
@@ -31,7 +31,8 @@ static bool bears_absence(const struct weir_yaml_node *written)
     const char *optional = weir_yaml_text(weir_yaml_get(written, "optional"));
 
     return names_of(written) != NULL && (on == NULL || weir_str_equal(on, "payload")) &&
-           (weir_yaml_get(written, "fill") != NULL || weir_str_equal(optional, "true"));
+           (weir_yaml_get(written, "fill") != NULL || weir_str_equal(optional, "true") ||
+            weir_str_equal(weir_yaml_text(weir_yaml_get(written, "op")), "json_words"));
 }
 
 /* A list, or a single one. */
@@ -97,6 +98,8 @@ static void remark(const struct trial *trial, const struct records *records,
                    const struct weir_yaml_node *written, const struct names *names)
 {
     const char *fill = weir_yaml_text(weir_yaml_get(written, "fill"));
+    const char *name = weir_yaml_text(weir_yaml_get(written, "op"));
+    const char *empty = weir_str_equal(name, "json_words") ? "no word" : "an empty text";
     WEIR_AUTO_FREE char *place = preprocess_records_place(records, 0);
     WEIR_AUTO_BUF absent = {0};
     WEIR_AUTO_BUF present = {0};
@@ -106,8 +109,7 @@ static void remark(const struct trial *trial, const struct records *records,
     cfg_note_at(trial->complaints, WEIR_OK, written,
                 "preprocess.operators: %s: none of %zu records has %s, which is %s in each then: "
                 "expected a field of theirs; those of %s are %s",
-                weir_yaml_text(weir_yaml_get(written, "op")), records->count,
-                weir_buf_text(&absent), fill != NULL ? fill : "an empty text", place,
+                name, records->count, weir_buf_text(&absent), fill != NULL ? fill : empty, place,
                 weir_buf_text(&present));
 }
 

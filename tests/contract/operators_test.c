@@ -37,6 +37,7 @@ static const struct example {
     {"csv_words", "{fields: [0, 2], quotes: none}", COLUMN_BYTES, 0},
     {"json_fields", "{fields: [a, b.c]}", COLUMN_BYTES, 0},
     {"json_text", "{field: a}", COLUMN_BYTES, 0},
+    {"json_words", "{fields: [a, b.c]}", COLUMN_BYTES, 0},
     {"record_fields", "{dense: [1, 2, f32], sparse: [0, 1, u8]}", COLUMN_BYTES, 0},
     {"cast", "{to: i64}", COLUMN_DENSE, WEIR_F32},
     {"standardize", "{}", COLUMN_DENSE, WEIR_F32},

@@ -17,6 +17,7 @@ static const char *const CHAINS[] = {
     "[{op: json_fields, fields: [a, b.c]}, {op: cast, to: i64}, {op: hash_mod, buckets: 7}]",
     "[{op: json_text, field: a, optional: true}, {op: tokenize_words}, "
     "{op: tokenize_hash, buckets: 9}]",
+    "[{op: json_words, fields: [a, b.c]}, {op: tokenize_hash, buckets: 9}]",
     "[{op: record_fields, dense: [1, 2, f32], sparse: [0, 1, u8]}]",
     "[{op: json_fields, fields: [a], fill: 0}, {op: standardize}]",
     "[{op: normalize_text}, {op: tokenize_words}, {op: vocab, size: 9}]",

@@ -194,7 +194,7 @@ static void words_that_may_be_more_or_fewer_are_refused(void **state)
                      WEIR_OK);
     assert_int_equal(preprocess_chain_new(weir_yaml_root(document), NULL, &chain, &err),
                      WEIR_INVALID);
-    assert_non_null(strstr(err.text, "csv_words with keep_empty: true"));
+    assert_non_null(strstr(err.text, "json_words with keep_empty: true"));
     weir_yaml_free(document);
 }
 

@@ -377,6 +377,18 @@ static const struct {
     {"json_text", "{field: [t, b.c]}", "{\"b\": {\"c\": \"two\"}, \"t\": \"one\"}", "one two"},
     {"json_text", "{field: [t, b.c]}", "{\"t\": \"one\"}", NULL},
     {"json_text", "{field: [t, b.c], optional: true}", "{\"t\": null, \"b\": {\"c\": \"2\"}}", "2"},
+    {"json_words", "{fields: [n, t, b.c]}",
+     "{\"b\": {\"c\": \"tw\\u00f6\"}, \"t\": true, \"n\": 9007199254740993}",
+     "|n=9007199254740993|t=true|b.c=tw\u00f6"},
+    {"json_words", "{fields: [t, u]}", "{\"t\": null}", ""},
+    {"json_words", "{fields: [t, u], keep_empty: true}", "{\"t\": null, \"u\": 1.50}",
+     "|t=|u=1.50"},
+    {"json_words", "{fields: [t, u]}", "{\"t\": [ \"a]\\\"\" , 7,null,true], \"u\": []}",
+     "|t=a]\"|t=7|t=true"},
+    {"json_words", "{fields: [t], keep_empty: true}", "{\"t\": [\"a\"]}", NULL},
+    {"json_words", "{fields: [t, u]}", "{\"t\": 1, \"u\": [[\"a\"]]}", NULL},
+    {"json_words", "{fields: [t, u]}", "{\"t\": 1, \"u\": {\"a\": 1}}", NULL},
+    {"json_words", "{fields: [t]}", "{\"t\": 1", NULL},
 };
 
 static void fields_of_a_record_become_words_or_text(void **state)
