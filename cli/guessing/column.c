@@ -64,6 +64,48 @@ static bool read_number(const struct cli_guess_column *column, struct weir_bytes
     return end != text && *end == '\0' && isfinite(*ret_number);
 }
 
+/* Returns what is left of a value without the signs of an amount or a unit before it and behind it. */
+static struct weir_bytes without_signs(struct weir_bytes value, bool *ret_has_one)
+{
+    enum { BEFORE = 4 /* the first ones stand there, too */ };
+    static const char *const SIGNS[] = {"$",   "€",   "£",  "¥",  "%",   "°C", "°F", "EUR", "USD",
+                                        "GBP", "CHF", "km", "kg", "kWh", "ms", "h",  "m",   "s"};
+
+    for (size_t i = 0; i < WEIR_COUNT(SIGNS); i++) {
+        size_t size = strlen(SIGNS[i]);
+
+        if (value.size <= size)
+            continue;
+        if (memcmp(value.at + value.size - size, SIGNS[i], size) == 0)
+            value.size -= size;
+        else if (i < BEFORE && memcmp(value.at, SIGNS[i], size) == 0)
+            value = weir_bytes(value.at + size, value.size - size);
+        else
+            continue;
+        *ret_has_one = true;
+    }
+    return weir_bytes_trim(value);
+}
+
+/* A number for people: with a sign or a unit, with marks between its digits. */
+static bool is_dressed(struct weir_bytes value)
+{
+    bool has_sign = false, has_mark = false;
+    struct weir_bytes rest = without_signs(value, &has_sign);
+    size_t digits = 0;
+
+    for (size_t i = 0; i < rest.size; i++) {
+        bool is_digit = isdigit(rest.at[i]) != 0;
+        bool is_mark = rest.at[i] == ',' || rest.at[i] == '\'' || rest.at[i] == ' ';
+
+        if (!is_digit && !is_mark && rest.at[i] != '.' && (i > 0 || rest.at[i] != '-'))
+            return false;
+        has_mark = has_mark || (is_mark && digits > 0);
+        digits += is_digit;
+    }
+    return digits > 0 && (has_sign || has_mark);
+}
+
 static void add_number(struct cli_guess_column *column, double number)
 {
     bool is_first = column->numbers == 0;
@@ -174,6 +216,8 @@ void cli_guess_column_add(struct cli_guess_column *column, struct weir_bytes who
     if (read_number(column, value, &number, &has_comma)) {
         add_number(column, number);
         column->commas += has_comma ? 1 : 0;
+    } else if (is_dressed(value)) {
+        column->dressed++;
     }
     add_time(column, value);
 }
@@ -233,6 +277,12 @@ bool cli_guess_column_ascends(const struct cli_guess_column *column)
 bool cli_guess_column_is_numeric(const struct cli_guess_column *column)
 {
     return column->numbers > 0 && column->numbers + column->marked == column->values;
+}
+
+bool cli_guess_column_is_dressed(const struct cli_guess_column *column)
+{
+    return column->dressed > 0 &&
+           column->dressed + column->numbers + column->marked == column->values;
 }
 
 size_t cli_guess_column_distinct(const struct cli_guess_column *column)

@@ -21,10 +21,12 @@ struct cli_guess_column {
     size_t marked;
     json_t *marks;                  /* those words */
     size_t quoted;                  /* of the values: texts in JSON */
+    size_t lists;                   /* of JSON that the values stand in */
     size_t numbers;                 /* of the values */
     bool takes_commas;              /* 12,5 is a number: of CSV without commas between fields */
     size_t commas;                  /* of the numbers: those that are written so */
     size_t integers;                /* of the numbers */
+    size_t dressed;                 /* values that are no numbers for their signs: $1,200 or 5 % */
     size_t words;                   /* of all values, divided by blanks */
     double least, greatest, newest; /* of the numbers */
     double sum, squares;
@@ -56,6 +58,8 @@ const char *cli_guess_column_unit(const struct cli_guess_column *column,
 /* True for such numbers that never fall: records are written as they happen. */
 bool cli_guess_column_ascends(const struct cli_guess_column *column);
 bool cli_guess_column_is_numeric(const struct cli_guess_column *column);
+/* True for numbers with a sign or a unit, or with marks of thousands, which nobody reads. */
+bool cli_guess_column_is_dressed(const struct cli_guess_column *column);
 bool cli_guess_column_is_constant(const struct cli_guess_column *column);
 /* Number of different values; CLI_GUESS_DISTINCT_MAX when there are more. */
 size_t cli_guess_column_distinct(const struct cli_guess_column *column);

@@ -1,9 +1,11 @@
 /* Tables of CSV: delimiter, quotes, header and columns from the first lines, then every field. */
 #include "cli/guessing/table.h"
 
+#include "core/base/lines.h"
 #include "core/base/memory.h"
 #include "core/base/utf8.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -189,6 +191,22 @@ static void name_columns(struct cli_guess_table *table, const struct weir_csv_re
     }
 }
 
+/* Returns a remedy for what begins in a way that is known. */
+static const char *otherwise(struct weir_bytes head)
+{
+    size_t line = weir_line(head);
+    struct weir_bytes first = weir_bytes(head.at, line > 0 ? line : head.size);
+    const uint8_t *colon = first.size > 0 ? memchr(first.at, ':', first.size) : NULL;
+    const uint8_t *blank = first.size > 0 ? memchr(first.at, ' ', first.size) : NULL;
+
+    if (first.size > 0 && first.at[0] == '#')
+        return ": line 1 is a comment, which no table has; the header comes first";
+    if (colon != NULL && blank != NULL && blank < colon && isdigit(colon[-1]) != 0)
+        return ": line 1 has numbers with their places, as libsvm writes them; write a column for "
+               "each place (sklearn.datasets.load_svmlight_file reads them)";
+    return "";
+}
+
 enum weir_status cli_guess_csv_begin(struct cli_guess_table *table, struct weir_bytes head,
                                      struct weir_error *err)
 {
@@ -199,7 +217,8 @@ enum weir_status cli_guess_csv_begin(struct cli_guess_table *table, struct weir_
         return weir_fail(
             err, WEIR_INVALID,
             "expected lines of fields divided by a comma, semicolon, tab or |, in equal "
-            "number");
+            "number%s",
+            otherwise(head));
     (void)weir_csv_read(head, table->dialect, false, first);
     table->has_header = are_names(first) && !comes_again(head, table->dialect, first, record);
     const struct weir_csv_field *twice = table->has_header ? find_twice(first) : NULL;

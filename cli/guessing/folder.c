@@ -326,20 +326,21 @@ static enum weir_status fail_kind(const struct cli_guess_folder *folder, struct 
                      folder->path, folder->count, folder->count == 1 ? "" : "s");
 }
 
-/* A text file alone, or texts without folders of classes and without tables beside them, may be a table. */
+/* A text file alone, or texts without folders of classes and without tables beside them, may be a table; so may files
+ * of which no name says anything. */
 static void reconsider_texts(struct cli_guess_folder *folder)
 {
-    bool are_texts = false;
+    bool are_texts = false, are_unknown = true;
 
     for (size_t i = 0; i < folder->count; i++)
         are_texts = are_texts || strchr(folder->files[i].path, '/') != NULL ||
                     is_manifest(&folder->files[i]) || folder->files[i].kind == CLI_GUESS_TABLES ||
                     folder->files[i].kind == CLI_GUESS_LINES;
+    for (size_t i = 0; i < folder->count; i++)
+        are_unknown = are_unknown && folder->files[i].kind == CLI_GUESS_OTHER;
     for (size_t i = 0; i < folder->count && !are_texts; i++)
-        if (folder->files[i].kind == CLI_GUESS_TEXTS || folder->is_single)
-            if (folder->files[i].kind == CLI_GUESS_TEXTS ||
-                folder->files[i].kind == CLI_GUESS_OTHER)
-                folder->files[i].kind = CLI_GUESS_TABLES;
+        if (folder->files[i].kind == CLI_GUESS_TEXTS || are_unknown)
+            folder->files[i].kind = CLI_GUESS_TABLES;
 }
 
 static enum weir_status list(const char *path, struct cli_guess_folder *folder,

@@ -34,33 +34,10 @@ static void put_numbers(const struct cli_guess *guess, struct weir_buf *out)
                         guess->table.columns[i].values < guess->table.rows;
     weir_buf_printf(out, "    - {op: %s_fields, fields: [", guess->table.is_json ? "json" : "csv");
     cli_guess_put_columns(guess, CLI_GUESS_NUMBER, true, out);
-    weir_buf_printf(out, "]%s%s}  # numbers\n    - {op: standardize}\n",
+    weir_buf_printf(out, "]%s%s}  # numbers\n    - {op: standardize}\n%s",
                     cli_guess_has_commas(guess) ? ", decimal: comma" : "",
-                    has_holes ? ", fill: 0" : "");
-}
-
-static void put_csv_categories(const struct cli_guess *guess, const struct cli_guess_plan *plan,
-                               struct weir_buf *out)
-{
-    weir_buf_append_text(out, "    - {op: csv_words, fields: [");
-    cli_guess_put_columns(guess, CLI_GUESS_CATEGORY, true, out);
-    weir_buf_append_text(out, "]}  # categories\n");
-    weir_buf_printf(out, "    - {op: tokenize_hash, buckets: %lu, as: kinds}\n", plan->buckets);
-}
-
-static void put_json_category(const char *name, const struct cli_guess_plan *plan,
-                              struct weir_buf *out)
-{
-    WEIR_AUTO_BUF quoted = {0};
-
-    weir_yaml_print_text(name, &quoted);
-    name = weir_buf_text(&quoted);
-    weir_buf_printf(out,
-                    "    - {op: json_text, field: %s, optional: true, as: %s}  # a category\n"
-                    "    - {op: tokenize_words, on: %s, as: %s}\n",
-                    name, name, name, name);
-    weir_buf_printf(out, "    - {op: tokenize_hash, on: %s, buckets: %lu, as: %s}\n", name,
-                    plan->buckets, name);
+                    has_holes ? ", fill: nan" : "",
+                    has_holes ? "    - {op: fill_missing}  # by the mean, which is 0 now\n" : "");
 }
 
 static void put_categories(const struct cli_guess *guess, const struct cli_guess_plan *plan,
@@ -68,13 +45,10 @@ static void put_categories(const struct cli_guess *guess, const struct cli_guess
 {
     if (guess->roles.used[CLI_GUESS_CATEGORY] == 0)
         return;
-    if (!guess->table.is_json) {
-        put_csv_categories(guess, plan, out);
-        return;
-    }
-    for (size_t i = 0; i < guess->table.count; i++)
-        if (guess->roles.role[i] == CLI_GUESS_CATEGORY)
-            put_json_category(guess->table.columns[i].name, plan, out);
+    weir_buf_printf(out, "    - {op: %s_words, fields: [", guess->table.is_json ? "json" : "csv");
+    cli_guess_put_columns(guess, CLI_GUESS_CATEGORY, true, out);
+    weir_buf_append_text(out, "]}  # categories\n");
+    weir_buf_printf(out, "    - {op: tokenize_hash, buckets: %lu, as: kinds}\n", plan->buckets);
 }
 
 static void put_tokens(const struct cli_guess_plan *plan, struct weir_buf *out)
@@ -114,12 +88,7 @@ static void put_concat(const struct cli_guess *guess, const struct cli_guess_pla
     if (plan->model != CLI_GUESS_TEXT_BAG || !guess->is_table ||
         guess->roles.used[CLI_GUESS_CATEGORY] == 0)
         return;
-    weir_buf_append_text(out, "    - {op: concat, on: [tokens, ");
-    if (guess->table.is_json)
-        cli_guess_put_columns(guess, CLI_GUESS_CATEGORY, true, out);
-    else
-        weir_buf_append_text(out, "kinds");
-    weir_buf_append_text(out, "]}\n");
+    weir_buf_append_text(out, "    - {op: concat, on: [tokens, kinds]}\n");
 }
 
 static void put_training(const struct cli_guess_plan *plan, struct weir_buf *out)
@@ -169,8 +138,10 @@ void cli_guess_write_learning(const struct cli_guess *guess, const struct cli_gu
     }
     weir_buf_printf(out, "  batch: {samples: %u}\n", plan->batch);
     if (plan->unreadable > 0)
-        weir_buf_printf(out,
-                        "  on_error: {skip: %u%%}  # records without time or label were seen\n",
-                        plan->unreadable);
+        weir_buf_printf(
+            out,
+            "  on_error: {skip: %u%%}  # records without time or label, or broken ones, "
+            "were seen\n",
+            plan->unreadable);
     put_training(plan, out);
 }

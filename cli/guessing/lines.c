@@ -1,4 +1,4 @@
-/* Tables of JSON lines: every member that is a text, a number, true or false is a column. */
+/* Tables of JSON lines: every member that is a text, a number, true or false, or a list of such, is a column. */
 #include "cli/guessing/table.h"
 
 #include "core/base/lines.h"
@@ -40,6 +40,35 @@ static void add_value(struct cli_guess_column *column, const json_t *value)
     }
 }
 
+static bool is_scalar(const json_t *value)
+{
+    return !json_is_object(value) && !json_is_array(value);
+}
+
+/* A list of texts and numbers has all of them for values. */
+static void add_list(struct cli_guess_table *table, const char *name, const json_t *list)
+{
+    struct cli_guess_column *column;
+    size_t i;
+    json_t *value;
+
+    json_array_foreach(list, i, value)
+    {
+        if (!is_scalar(value)) {
+            table->lists++;
+            return;
+        }
+    }
+    column = column_named(table, name);
+    if (column == NULL)
+        return;
+    column->lists++;
+    json_array_foreach(list, i, value)
+    {
+        add_value(column, value);
+    }
+}
+
 static void add_object(struct cli_guess_table *table, json_t *object, const char *prefix, int depth)
 {
     const char *key;
@@ -50,10 +79,12 @@ static void add_object(struct cli_guess_table *table, json_t *object, const char
         WEIR_AUTO_FREE char *name = weir_format("%s%s", prefix, key);
         WEIR_AUTO_FREE char *below = weir_format("%s.", name);
 
-        if (json_is_object(value) && depth < DEPTH_MAX) {
+        if (strchr(key, '.') != NULL) {
+            table->dotted++;
+        } else if (json_is_object(value) && depth < DEPTH_MAX) {
             add_object(table, value, below, depth + 1);
         } else if (json_is_array(value)) {
-            table->lists++;
+            add_list(table, name, value);
         } else if (!json_is_object(value)) {
             struct cli_guess_column *column = column_named(table, name);
 

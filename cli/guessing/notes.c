@@ -212,6 +212,21 @@ static void note_label(const struct cli_guess *guess, json_t *list)
         note(list, &line);
 }
 
+static void note_unread_time(const struct cli_guess_column *column, struct weir_buf *line)
+{
+    if (cli_guess_column_is_numeric(column))
+        weir_buf_printf(line,
+                        "'%s' is called like a time, and its numbers (%.15g to %.15g) are no times "
+                        "from 1980 to 2100 in s, ms, us or ns: if they are one, say time: {from: "
+                        "field, field: …, unit: …} (excel: days of a spreadsheet)",
+                        column->name, column->least, column->greatest);
+    else
+        weir_buf_printf(line,
+                        "'%s' is called like a time, and no single usual pattern reads all of it "
+                        "('%s'): time.pattern takes one of its own, or a list of several",
+                        column->name, json_object_iter_key(json_object_iter(column->distinct)));
+}
+
 static void warn_of_table(const struct cli_guess *guess, json_t *list)
 {
     WEIR_AUTO_BUF line = {0};
@@ -233,11 +248,7 @@ static void warn_of_table(const struct cli_guess *guess, json_t *list)
         note(list, &line);
     }
     if (roles->unread_time != SIZE_MAX) {
-        const struct cli_guess_column *column = &guess->table.columns[roles->unread_time];
-        weir_buf_printf(&line,
-                        "'%s' is called like a time, and no single usual pattern reads all of it "
-                        "('%s'): time.pattern takes one of its own, or a list of several",
-                        column->name, json_object_iter_key(json_object_iter(column->distinct)));
+        note_unread_time(&guess->table.columns[roles->unread_time], &line);
         note(list, &line);
     }
     if (roles->rival != NULL) {
@@ -257,7 +268,12 @@ static void warn_of_table(const struct cli_guess *guess, json_t *list)
         note(list, &line);
     }
     if (guess->table.lists > 0) {
-        weir_buf_append_text(&line, "lists in the records are not read");
+        weir_buf_append_text(&line, "lists of objects and of lists are not read");
+        note(list, &line);
+    }
+    if (guess->table.dotted > 0) {
+        weir_buf_append_text(&line, "fields with a dot in their names are not read: a.b is b "
+                                    "inside a");
         note(list, &line);
     }
 }
@@ -281,9 +297,17 @@ static void warn(const struct cli_guess *guess, const struct cli_guess_plan *pla
             guess->folder.others, guess->folder.other, guess->folder.others > 1 ? ", …" : "");
         note(list, &line);
     }
+    if (guess->is_table && guess->table.broken > 0) {
+        weir_buf_printf(
+            &line, "%lu line%s no record%s: expected %s", guess->table.broken,
+            guess->table.broken == 1 ? " is" : "s are", guess->table.broken == 1 ? "" : "s",
+            guess->table.is_json ? "one JSON object a line" : "as many fields as the first has");
+        note(list, &line);
+    }
     if (plan->unreadable > 0) {
         weir_buf_printf(&line,
-                        "records without time or label were seen: preprocess.on_error bears %u %%",
+                        "records without time or label, or broken ones, were seen: "
+                        "preprocess.on_error bears %u %%",
                         plan->unreadable);
         note(list, &line);
     }

@@ -13,6 +13,7 @@ enum {
     CLASSES_MAX = 10,    /* different integers that are classes rather than amounts */
     CATEGORIES_MAX = 32, /* different integers that are categories rather than amounts */
     NAMED_CLASSES_MAX = 1000,
+    YEARS_MAX = 9999,
     TEXT_WORDS = 3, /* a value of a text has so many on average */
 };
 
@@ -124,13 +125,14 @@ static void find_time(const struct cli_guess_table *table, struct cli_guess_role
         bool has_name = contains_time(table->columns[i].name);
 
         if (!is_time(&table->columns[i]) || table->columns[i].name[0] == '\0' ||
-            (roles->time != SIZE_MAX && (is_named || !has_name)))
+            table->columns[i].lists > 0 || (roles->time != SIZE_MAX && (is_named || !has_name)))
             continue;
         roles->time = i;
         is_named = has_name;
     }
     for (size_t i = 0; i < table->count && roles->time == SIZE_MAX; i++)
-        if (table->columns[i].name[0] != '\0' && cli_guess_column_ascends(&table->columns[i]))
+        if (table->columns[i].name[0] != '\0' && table->columns[i].lists == 0 &&
+            cli_guess_column_ascends(&table->columns[i]))
             roles->time = i;
     if (roles->time == SIZE_MAX)
         return;
@@ -139,15 +141,22 @@ static void find_time(const struct cli_guess_table *table, struct cli_guess_role
     tell_time(&table->columns[roles->time], roles);
 }
 
-/* Values of digits and letters in a column that is called what times are, or SIZE_MAX. */
+/* True of numbers too large for hours, days or years, which seconds since 1970 may be, or days of a spreadsheet. */
+static bool counts_time(const struct cli_guess_column *column)
+{
+    return cli_guess_column_is_numeric(column) &&
+           (column->least < -YEARS_MAX || column->greatest > YEARS_MAX);
+}
+
+/* Values of digits and letters, or large numbers, in a column that is called what times are, or SIZE_MAX. */
 static size_t find_unread_time(const struct cli_guess_table *table)
 {
     for (size_t i = 0; i < table->count; i++) {
         const struct cli_guess_column *column = &table->columns[i];
         const char *value = json_object_iter_key(json_object_iter(column->distinct));
 
-        if (contains_time(column->name) && !cli_guess_column_is_numeric(column) && value != NULL &&
-            strpbrk(value, "0123456789") != NULL)
+        if (contains_time(column->name) && value != NULL && strpbrk(value, "0123456789") != NULL &&
+            (counts_time(column) || !cli_guess_column_is_numeric(column)))
             return i;
     }
     return SIZE_MAX;
@@ -185,36 +194,49 @@ static bool is_few_integers(const struct cli_guess_column *column)
     return column->integers == column->numbers && distinct > 2 && distinct <= CATEGORIES_MAX;
 }
 
-/* In JSON a number is read as a number, and a text as a text. */
-static const char *unreadable_in_json(const struct cli_guess_column *column)
+/* Lists are words of their values, whatever these are. */
+static enum cli_guess_role role_of_list(const struct cli_guess_column *column, const char **ret_why)
 {
-    if (column->quoted > 0 && column->quoted < column->values)
-        return "texts and numbers";
-    return column->quoted == 0 && names_something(column->name)
-               ? "a number that names something: write it as a text"
-               : NULL;
+    if (column->numbers == 0 || column->integers == column->numbers)
+        return CLI_GUESS_CATEGORY;
+    *ret_why = "lists of numbers";
+    return CLI_GUESS_UNUSED;
 }
 
-static enum cli_guess_role role_of(const struct cli_guess_column *column, bool is_json,
-                                   const char **ret_why)
+/* Returns what keeps a number of JSON from being read as one, or NULL. */
+static const char *unread_number(const struct cli_guess_column *column)
 {
-    *ret_why = is_json                   ? unreadable_in_json(column)
-               : column->name[0] == '\0' ? "has no name"
-                                         : NULL;
-    if (*ret_why != NULL)
-        return CLI_GUESS_UNUSED;
-    if (column->values == column->marked)
+    if (column->quoted == 0 || column->numbers == 0 || names_something(column->name) ||
+        cli_guess_column_distinct(column) <= CATEGORIES_MAX)
+        return NULL;
+    if (column->quoted < column->values)
+        return "texts and numbers";
+    return cli_guess_column_is_numeric(column) ? "numbers in quotes: write them without" : NULL;
+}
+
+static enum cli_guess_role role_of(const struct cli_guess_column *column, const char **ret_why)
+{
+    *ret_why = NULL;
+    if (column->name[0] == '\0')
+        *ret_why = "has no name";
+    else if (column->values == column->marked)
         *ret_why = "empty";
+    else if (column->lists > 0)
+        return role_of_list(column, ret_why);
     else if (cli_guess_column_is_constant(column))
         *ret_why = "always the same";
     else if (is_time(column))
         *ret_why = "another time";
+    else if (unread_number(column) != NULL)
+        *ret_why = unread_number(column);
+    else if (cli_guess_column_is_dressed(column) &&
+             cli_guess_column_distinct(column) > CATEGORIES_MAX)
+        *ret_why = "numbers with signs, units or marks of thousands: write them as 1234.5";
     else if (is_text(column))
         return CLI_GUESS_TEXT;
     else if (is_identity(column))
         *ret_why = "another value in each record";
-    else if (is_numeric(column) &&
-             (is_json || (!names_something(column->name) && !is_few_integers(column))))
+    else if (is_numeric(column) && !names_something(column->name) && !is_few_integers(column))
         return CLI_GUESS_NUMBER;
     else
         return CLI_GUESS_CATEGORY;
@@ -238,8 +260,8 @@ static bool has_few_classes(const struct cli_guess_column *column)
 
 static bool can_be_label(const struct cli_guess_column *column, enum cli_guess_role role)
 {
-    if (column->commas > 0)
-        return false; /* storage reads points */
+    if (column->commas > 0 || column->lists > 0)
+        return false; /* storage reads points, and single values */
     return role == CLI_GUESS_NUMBER ||
            (role == CLI_GUESS_CATEGORY && cli_guess_column_distinct(column) <= NAMED_CLASSES_MAX);
 }
@@ -336,7 +358,7 @@ enum weir_status cli_guess_roles_find(const struct cli_guess_table *table,
     roles.role = weir_calloc(table->count + 1, sizeof(*roles.role));
     roles.why = weir_calloc(table->count + 1, sizeof(*roles.why));
     for (size_t i = 0; i < table->count; i++) {
-        roles.role[i] = role_of(&table->columns[i], table->is_json, &roles.why[i]);
+        roles.role[i] = role_of(&table->columns[i], &roles.why[i]);
         if (names_person(table->columns[i].name) && roles.subject == SIZE_MAX)
             roles.subject = i;
     }

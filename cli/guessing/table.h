@@ -20,7 +20,8 @@ struct cli_guess_table {
     struct weir_csv_dialect dialect;
     bool has_header;
     /* of JSON */
-    size_t lists; /* members that are lists, which no operator reads */
+    size_t lists;  /* members that are lists of objects or lists, which no operator reads */
+    size_t dotted; /* members with a dot in their names, which nobody finds */
 };
 
 void cli_guess_table_fini(struct cli_guess_table *table);

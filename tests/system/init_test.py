@@ -96,7 +96,7 @@ def test_a_table_of_times_numbers_categories_and_text():
     assert said["guessed"][5] == "left out: id (another value in each record)", said
     assert "files that are left out, of other kinds or with other columns: 1 (notes.xlsx)" in said["look"], said
     assert any(line.startswith("is 'verdict' to be learnt?") for line in said["look"]), said
-    assert 'missing: [n/a]' in lab.text() and "fill: 0" in lab.text() and "classes: [bad, fair, good]" in lab.text()
+    assert 'missing: [n/a]' in lab.text() and "fill: nan" in lab.text() and "{op: standardize}\n    - {op: fill_missing}" in lab.text() and "classes: [bad, fair, good]" in lab.text()
     assert values_of(run, "accuracy")[-1] > 0.8, values_of(run, "accuracy")
     lab.remove()
 
@@ -177,15 +177,18 @@ def test_json_lines_with_seconds_since_1970():
         lines = []
         for at in range(60):
             size, kind = lab.draw.random(), lab.draw.choice(["red", "green"])
-            lines.append({"sold": {"paid_at": BEGIN + day * DAY + at * 60}, "thing": {"kind": kind, "size": size}, "tags": ["a"],
-                          "price": 100 * size + 30 * (kind == "red"), "user_id": f"u{at % 7}", "shop": {"id": at % 3}})
+            lines.append({"sold": {"paid_at": BEGIN + day * DAY + at * 60}, "thing": {"kind": kind, "size": size},
+                          "tags": lab.draw.sample("abc", 2), "price": 100 * size + 30 * (kind == "red"), "user_id": f"u{at % 7}",
+                          "shop": {"id": at % 3}, "weight": f"{size * 3:.3f}", "parts": [{"n": 1}]})
         lab.write(f"things/day{day}.jsonl", "".join(json.dumps(one) + "\n" for one in lines))
     said, run = lab.init_and_run("things")
     assert said["guessed"][:4] == ["time: sold.paid_at, a number since 1970 in s, 2024-01-01 to 2024-01-10",
                                    "label: price, by its name, an amount, " + said["guessed"][1].split("amount, ")[1],
-                                   "numbers: thing.size", "categories: thing.kind, user_id"], said
-    assert said["guessed"][4].startswith("left out: shop.id (a number that names something"), said
-    assert "lists in the records are not read" in said["look"] and "'user_id' seems to name people: with subject they can be erased" in said["look"]
+                                   "numbers: thing.size", "categories: thing.kind, tags, user_id, shop.id"], said
+    assert "json_words, fields: [thing.kind, tags, user_id, shop.id]}" in lab.text(), lab.text()
+    assert said["guessed"][4] == "left out: weight (numbers in quotes: write them without)", said
+    assert "lists of objects and of lists are not read" in said["look"], said
+    assert "'user_id' seems to name people: with subject they can be erased" in said["look"], said
     assert values_of(run, "r2")[-1] > 0.9, values_of(run, "r2")
     lab.remove()
 

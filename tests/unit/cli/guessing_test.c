@@ -48,6 +48,12 @@ static const struct example EXAMPLES[] = {
     {"{\"ts\": \"1/31/24\", \"a\": {\"x\": 1}, \"class\": \"u\"}\n{\"ts\": \"2/1/24\", \"a\": {\"x\": 4}, "
      "\"class\": \"v\"}\n",
      "ts", "class", "a.x", "", "classes: [u, v]"},
+    {"{\"user_id\": 9007199254740993, \"tags\": [\"a\", 7], \"x\": 1.5, \"parts\": [{}], \"v\": [1.5], \"y\": 0}\n"
+     "{\"user_id\": 9007199254740995, \"tags\": [], \"x\": 2.5, \"a.b\": 7, \"v\": [2, 3], \"y\": 1}\n"
+     "{\"user_id\": 9007199254740993, \"tags\": [\"b\"], \"x\": null, \"y\": 1}\n",
+     "", "y", "x", "user_id, tags", "json_words, fields: [user_id, tags]}"},
+    {"at,size,price\n2024-01-01,1.5,3.5\n2024-01-02,?,8.5\n2024-03-01,9.5,9.5\n", "at", "price",
+     "size", "", "fill: nan}  # numbers\n    - {op: standardize}\n    - {op: fill_missing}"},
 };
 
 static const char *time_of(const struct cli_guess *guess)
@@ -108,6 +114,11 @@ static void what_may_be_meant_otherwise_is_noted(void **state)
          "'user.id' seems to name people"},
         {"x,kind,note\n1.5,u,\n2.5,v,b\n4,u,c\n1.25,v,b\n", "is 'kind' to be learnt?"},
         {"buyer_email,x,y\na,1.5,0\nb,2.5,1\na,7,1\n", "'buyer_email' seems to name people"},
+        {"stamp_ms,x,y\n-5000000000,1.5,0\n-40000,2.5,1\n900000000,7,1\n",
+         "'stamp_ms' is called like a time, and its numbers (-5000000000 to 900000000) are no times"},
+        {"a,b,y\n1.5,u,0\n2.5,v,1\n3,u,1\n4,v,1\n4.5,u,0\n5,v,0\n6,u,1\n7,v,0\n8,u,1\n9.5,u\n",
+         "1 line is no record: expected as many fields"},
+        {"{\"a.b\": 1, \"x\": 1.5, \"y\": 0}\n{\"x\": 2.5, \"y\": 1}\n", "a.b is b inside a"},
     };
 
     (void)state;
@@ -125,6 +136,48 @@ static void what_may_be_meant_otherwise_is_noted(void **state)
         json_decref(notes);
         cli_guess_fini(&guess);
     }
+}
+
+static void what_no_table_is_is_refused_with_a_remedy(void **state)
+{
+    static const struct {
+        const char *text, *said;
+    } CASES[] = {
+        {"# of 2024\na,b\n1,2\n1,3\n", "line 1 is a comment"},
+        {"+1 3:0.5 7:1.25\n-1 2:0.5\n", "as libsvm writes them"},
+        {"one\nword\n", "in equal number"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < WEIR_COUNT(CASES); i++) {
+        struct cli_guess guess;
+        struct weir_error err;
+
+        assert_int_equal(cli_guess_look_at("data/some", weir_bytes_of(CASES[i].text), &guess, &err),
+                         WEIR_INVALID);
+        assert_non_null(strstr(err.text, CASES[i].said));
+    }
+}
+
+/* Numbers of people are none of ours: they are named, so that somebody may write them otherwise. */
+static void numbers_with_signs_are_left_out_by_name(void **state)
+{
+    WEIR_AUTO_BUF text = {0};
+    struct cli_guess guess;
+    struct weir_error err;
+
+    (void)state;
+    weir_buf_append_text(&text, "price,rate,x,y\n");
+    for (int i = 0; i < 60; i++)
+        weir_buf_printf(&text, "\"$%d,200.50\",%d %%,%d.5,%d\n", i, i, i % 7, i % 2);
+    assert_int_equal(cli_guess_look_at("data/some", weir_buf_view(&text), &guess, &err), WEIR_OK);
+    json_t *notes = cli_guess_notes(&guess);
+    char *guessed = json_dumps(json_object_get(notes, "guessed"), JSON_COMPACT);
+    assert_non_null(strstr(guessed, "left out: price (numbers with signs, units or marks of"));
+    assert_non_null(strstr(guessed, "1234.5), rate (numbers with signs"));
+    free(guessed);
+    json_decref(notes);
+    cli_guess_fini(&guess);
 }
 
 /* Looks at a table of 300 records, of which the last has a label of its own. */
@@ -187,6 +240,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_have_the_roles_that_their_values_and_names_suggest),
         cmocka_unit_test(what_may_be_meant_otherwise_is_noted),
+        cmocka_unit_test(what_no_table_is_is_refused_with_a_remedy),
+        cmocka_unit_test(numbers_with_signs_are_left_out_by_name),
         cmocka_unit_test(labels_of_which_metrics_say_little_are_noted),
         cmocka_unit_test(what_is_no_table_is_refused_in_one_line),
     };
