@@ -3,6 +3,7 @@ links lead somewhere, and the error that README shows is the one that is given.
 
 Usage: docs_test.py BIN_DIR
 """
+import collections
 import functools
 import json
 import pathlib
@@ -79,6 +80,16 @@ def whole(block):
     elif "preprocess" in found and "training" not in found:  # of whatever tensors the operators make
         found["training"] = "training: {program: net}\n"
     return "--check-config", "".join({**rest, **found}.values())
+
+
+def anchors(page):
+    """The places of a page that a link may name, as GitHub calls its headings."""
+    text = re.sub(r"(?ms)^```.*?^```", "", page.read_text())
+    seen = collections.Counter()
+    for heading in re.findall(r"(?m)^#+ (.+)$", text):
+        name = re.sub(r"[^\w\- ]", "", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower()).replace(" ", "-")
+        yield name if seen[name] == 0 else f"{name}-{seen[name]}"
+        seen[name] += 1
 
 
 def check(folder, option, text):
@@ -175,10 +186,13 @@ class Pages(unittest.TestCase):
 
     def test_links_lead_somewhere(self):
         for page in PAGES:
-            for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text()):
+            for link, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)", page.read_text()):
                 if not re.match(r"\w+:", link):
                     with self.subTest(page=page.name):
-                        self.assertTrue((page.parent / link).exists(), link)
+                        there = page.parent / link if link else page
+                        self.assertTrue(there.exists(), link)
+                        if anchor and there.suffix == ".md":
+                            self.assertIn(anchor, anchors(there))
 
     def test_the_list_of_guides_is_complete(self):
         listed = re.findall(r"\]\(guides/([\w-]+\.md)\)", (ROOT / "docs/README.md").read_text())
