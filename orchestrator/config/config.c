@@ -508,7 +508,8 @@ enum weir_status orchestrator_config_print(const struct orchestrator_config *con
     orchestrator_promote_settings_print(&config->promote, out);
     orchestrator_models_settings_print(&config->models, out);
     orchestrator_budget_print(&config->budget, out);
-    struct deletion_section deletion = {config->deletion, config->deletion_within_us};
+    struct deletion_section deletion = {.policy = config->deletion,
+                                        .within = config->deletion_within_us};
     weir_buf_append_text(out, "deletion:\n");
     cfg_print(DELETION_KEYS, &deletion, 2, out);
     return WEIR_OK;
