@@ -6,6 +6,7 @@
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "core/base/utf8.h"
 #include "core/wire/model_pack.h"
 
 #include <errno.h>
@@ -76,9 +77,9 @@ static void tell_trouble(const json_t *answer, struct announced *announced)
     const char *error = cli_text(answer, "error"), *trouble = cli_text(answer, "trouble");
     char line[sizeof(announced->trouble)] = "";
     if (trouble[0] != '\0')
-        (void)snprintf(line, sizeof(line), "%s", trouble);
+        weir_utf8_print(line, sizeof(line), "%s", trouble);
     else if (error[0] != '\0')
-        (void)snprintf(line, sizeof(line), "%s; it is tried again", error);
+        weir_utf8_print(line, sizeof(line), "%s; it is tried again", error);
     if (is_news(announced->trouble, sizeof(announced->trouble), line) && line[0] != '\0')
         (void)fprintf(stderr, "erasure %lld: %s\n", (long long)cli_number(answer, "erasure"), line);
 }

@@ -4,6 +4,7 @@
 #include "cli/program.h"
 #include "core/base/fault.h"
 #include "core/base/memory.h"
+#include "core/base/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -110,7 +111,7 @@ void cli_serving_last_line(const struct cli_serving *serving, char *text, size_t
         got--;
     tail[got > 0 ? got : 0] = '\0';
     const char *line = strrchr(tail, '\n');
-    (void)snprintf(text, size, "%s", line == NULL ? tail : line + 1);
+    weir_utf8_print(text, size, "%s", line == NULL ? tail : line + 1);
 }
 
 void cli_serving_stop(struct cli_serving *serving)

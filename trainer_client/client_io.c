@@ -3,12 +3,12 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "core/base/utf8.h"
 #include "core/rpc/keys.h"
 #include "core/rpc/published.h"
 #include "trainer_client/client_state.h"
 
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -399,7 +399,7 @@ static void on_orders(void *owner, const struct weir_reply *reply, const struct 
     if (reply != NULL) {
         const struct msg_client_orders *orders = reply->message;
         trainer_delivery_ordered(client->delivery, orders);
-        (void)snprintf(client->stage, sizeof(client->stage), "%s", orders->stage);
+        weir_utf8_print(client->stage, sizeof(client->stage), "%s", orders->stage);
         client->buffering.memory = orders->memory;
         if (!orders->superseded && !orders->regroup)
             set_workers(client, orders->workers);

@@ -5,7 +5,6 @@
 #include "core/base/utf8.h"
 #include "core/wire/outputs.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,9 +75,7 @@ void trainer_collector_name(struct collector *collector, const char *const *name
     weir_buf_clear(&collector->names);
     for (uint32_t i = 0; i < collector->width; i++) {
         char name[WEIR_OUTPUT_NAME_MAX + 1];
-        size_t size = weir_utf8_cut(weir_bytes_of(names[i]), WEIR_OUTPUT_NAME_MAX);
-        (void)snprintf(name, sizeof(name), "%.*s", (int)size, names[i]);
-        weir_utf8_repair(name);
+        weir_utf8_print(name, sizeof(name), "%s", names[i]);
         weir_buf_append(&collector->names, name, strlen(name) + 1);
     }
 }

@@ -13,8 +13,11 @@ static const char CUT[] = "...";
 /* `written` is what snprintf() wanted to write: shows a reader that the text goes on. */
 static void mark_cut(char text[WEIR_ERROR_TEXT_MAX], int written)
 {
-    if (written >= WEIR_ERROR_TEXT_MAX)
-        memcpy(text + WEIR_ERROR_TEXT_MAX - sizeof(CUT), CUT, sizeof(CUT));
+    if (written < WEIR_ERROR_TEXT_MAX)
+        return;
+    size_t size =
+        weir_utf8_cut(weir_bytes(text, WEIR_ERROR_TEXT_MAX - 1), WEIR_ERROR_TEXT_MAX - sizeof(CUT));
+    memcpy(text + size, CUT, sizeof(CUT));
 }
 
 /* A text may quote whatever came from outside, and goes to databases and people: what is no character, or a control

@@ -1,6 +1,7 @@
 /* UTF-8 in and out. */
 #include "core/base/utf8.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Bytes of a character that begins with this one; 0: none does. */
@@ -76,6 +77,34 @@ void weir_utf8_repair(char *text)
         text += size;
         rest = weir_bytes(rest.at + size, rest.size - size);
     }
+}
+
+/* Bytes of a character that begins in `text` and does not end there: a piece that a cut has left. */
+static size_t begun(struct weir_bytes text)
+{
+    for (size_t back = 1; back <= 3 && back <= text.size; back++) {
+        uint8_t byte = text.at[text.size - back];
+        if ((byte & 0xc0) != 0x80)
+            return size_of(byte) > back ? back : 0;
+    }
+    return 0;
+}
+
+void weir_utf8_print_list(char *at, size_t size, const char *format, va_list args)
+{
+    int wanted = vsnprintf(at, size, format, args);
+    if (wanted >= 0 && (size_t)wanted >= size)
+        at[size - 1 - begun(weir_bytes(at, size - 1))] = '\0';
+    weir_utf8_repair(at);
+}
+
+void weir_utf8_print(char *at, size_t size, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    weir_utf8_print_list(at, size, format, args);
+    va_end(args);
 }
 
 /* Bytes of the maximal ill-formed piece in front: as many as a character could begin with, by trying. */

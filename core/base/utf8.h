@@ -2,7 +2,10 @@
 #ifndef WEIR_BASE_UTF8_H
 #define WEIR_BASE_UTF8_H
 
+#include "core/base/attributes.h"
 #include "core/base/bytes.h"
+
+#include <stdarg.h>
 
 enum { WEIR_UTF8_REPLACEMENT = 0xfffd };
 
@@ -22,5 +25,10 @@ size_t weir_utf8_cut(struct weir_bytes text, size_t size_max);
 void weir_utf8_shorten(struct weir_buf *text, size_t size_max);
 /* Puts '?' in the place of every byte of `text` that belongs to no character. */
 void weir_utf8_repair(char *text);
+/* Prints a text that people or JSON are given into a buffer of fixed size, as snprintf() would: cut after a whole
+ * character where it is too long, and repaired. `size` is at least 1. */
+WEIR_PRINTF(3, 4) void weir_utf8_print(char *at, size_t size, const char *format, ...);
+WEIR_PRINTF(3, 0)
+void weir_utf8_print_list(char *at, size_t size, const char *format, va_list args);
 
 #endif

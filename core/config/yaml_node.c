@@ -1,8 +1,9 @@
 /* Walking the tree, and complaining about a place in it. */
 #include "core/config/yaml_tree.h"
 
+#include "core/base/utf8.h"
+
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { MESSAGE_MAX = 400 };
@@ -13,7 +14,7 @@ enum weir_status weir_yaml_raise(const struct weir_yaml_node *node, struct weir_
     char text[MESSAGE_MAX];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    weir_utf8_print_list(text, sizeof(text), format, args);
     va_end(args);
     if (node == NULL)
         return weir_fail(err, WEIR_INVALID, "%s", text);

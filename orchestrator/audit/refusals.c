@@ -1,6 +1,8 @@
 /* Counting refusals in bounded memory. */
 #include "orchestrator/audit/refusals.h"
 
+#include "core/base/utf8.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -53,6 +55,6 @@ const struct audit_refused *orchestrator_refusals_note(struct audit_refusals *re
     refused->told += is_told;
     refused->counted += !is_told;
     if (is_told || refused->counted == 1)
-        (void)snprintf(refused->what, sizeof(refused->what), "%s", what);
+        weir_utf8_print(refused->what, sizeof(refused->what), "%s", what);
     return refused;
 }

@@ -9,6 +9,7 @@
 #include "core/base/lines.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "core/base/utf8.h"
 #include "orchestrator/launchers/slurm_folder.h"
 #include "orchestrator/processes/spawn.h"
 
@@ -338,8 +339,8 @@ static void explain(struct slurm_task *task, const struct slurm_exit *ended, con
     if (!is_known || task->is_stopping || ended->was_asked)
         return;
     orchestrator_wait_status_text(orchestrator_slurm_exit_status(ended), how, sizeof(how));
-    (void)snprintf(task->reason, sizeof(task->reason), "%s on %s%s%.80s", how, ended->host,
-                   line[0] != '\0' ? ": " : "", line);
+    weir_utf8_print(task->reason, sizeof(task->reason), "%s on %s%s%s", how, ended->host,
+                    line[0] != '\0' ? ": " : "", line);
 }
 
 static void tell_end(const struct slurm *slurm, const struct slurm_group *group, size_t index)

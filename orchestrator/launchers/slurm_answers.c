@@ -1,6 +1,7 @@
 /* Tables of states, reasons and complaints. */
 #include "orchestrator/launchers/slurm_answers.h"
 
+#include "core/base/utf8.h"
 #include "core/config/schema.h"
 
 #include <stdio.h>
@@ -85,7 +86,7 @@ static void take_field(struct weir_bytes *line, char *field, size_t size)
 {
     const uint8_t *bar = line->size > 0 ? memchr(line->at, '|', line->size) : NULL;
     size_t length = bar != NULL ? (size_t)(bar - line->at) : line->size;
-    (void)snprintf(field, size, "%.*s", (int)length, (const char *)line->at);
+    weir_utf8_print(field, size, "%.*s", (int)length, (const char *)line->at);
     length += bar != NULL;
     line->at += length;
     line->size -= length;
@@ -120,8 +121,8 @@ static void judge(const char *word, const char *reason, struct slurm_sight *sigh
         what = "Slurm would let it wait for ever";
     if (sight->is_over && sight->is_hopeless)
         sight->state = LAUNCHER_REFUSED;
-    (void)snprintf(sight->reason, sizeof(sight->reason), "%s%s%s", what, has_reason ? ": " : "",
-                   has_reason ? reason : "");
+    weir_utf8_print(sight->reason, sizeof(sight->reason), "%s%s%s", what, has_reason ? ": " : "",
+                    has_reason ? reason : "");
 }
 
 bool orchestrator_slurm_sight_read(struct weir_bytes line, struct slurm_sight *ret_sight)
@@ -185,16 +186,16 @@ static struct weir_bytes bare(struct weir_bytes line)
 
 void orchestrator_slurm_complaint(struct weir_bytes text, char *complaint, size_t size)
 {
-    size_t used = 0;
-    complaint[0] = '\0';
-    while (text.size > 0 && used < size) {
+    WEIR_AUTO_BUF lines = {0};
+    while (text.size > 0 && lines.size < size) {
         const uint8_t *end = memchr(text.at, '\n', text.size);
         size_t length = end != NULL ? (size_t)(end - text.at) : text.size;
         struct weir_bytes line = bare(weir_bytes(text.at, length));
         if (line.size > 0)
-            used += (size_t)snprintf(complaint + used, size - used, "%s%.*s", used > 0 ? "; " : "",
-                                     (int)line.size, (const char *)line.at);
+            weir_buf_printf(&lines, "%s%.*s", lines.size > 0 ? "; " : "", (int)line.size,
+                            (const char *)line.at);
         length += end != NULL;
         text = weir_bytes(text.at + length, text.size - length);
     }
+    weir_utf8_print(complaint, size, "%s", weir_buf_text(&lines));
 }

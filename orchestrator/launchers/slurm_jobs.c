@@ -2,6 +2,7 @@
 #include "orchestrator/launchers/slurm_jobs.h"
 
 #include "core/base/memory.h"
+#include "core/base/utf8.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -130,7 +131,7 @@ static void end_task(struct slurm_task *task, enum launcher_state state, const c
     task->over_ms = now_ms;
     task->state = task->is_stopping ? LAUNCHER_ENDED : task->is_hopeless ? LAUNCHER_REFUSED : state;
     if (!task->is_hopeless)
-        (void)snprintf(task->reason, sizeof(task->reason), "%s", reason);
+        weir_utf8_print(task->reason, sizeof(task->reason), "%s", reason);
 }
 
 void orchestrator_slurm_jobs_stop(struct slurm_jobs *jobs, const char *name, int64_t kill_ms)
@@ -356,7 +357,7 @@ void orchestrator_slurm_jobs_submitted(struct slurm_jobs *jobs, const char *name
     group->stage = job != 0 ? SLURM_SUBMITTED : SLURM_UNSURE;
     group->job = job;
     group->missing = 0;
-    (void)snprintf(group->complaint, sizeof(group->complaint), "%s", complaint);
+    weir_utf8_print(group->complaint, sizeof(group->complaint), "%s", complaint);
     jobs->looked_ms = now_ms - SLURM_LOOK_MS + SLURM_LOOK_MS / 4; /* Slurm has begun it soon */
 }
 
@@ -381,7 +382,7 @@ static void retry_or_end(struct slurm_group *group, int64_t now_ms)
         if (group->pause_ms > SLURM_SUBMIT_MS_MAX)
             group->pause_ms = SLURM_SUBMIT_MS_MAX;
     } else {
-        (void)snprintf(reason, sizeof(reason), "Slurm refuses it: %.230s", group->complaint);
+        weir_utf8_print(reason, sizeof(reason), "Slurm refuses it: %s", group->complaint);
         end_all(group, LAUNCHER_REFUSED, reason, now_ms);
     }
 }
@@ -404,7 +405,7 @@ static void see(struct slurm_task *task, const struct slurm_sight *sight, int64_
 {
     task->missing = 0;
     task->is_seen = true;
-    (void)snprintf(task->host, sizeof(task->host), "%s", sight->host);
+    weir_utf8_print(task->host, sizeof(task->host), "%s", sight->host);
     if (sight->is_over) {
         end_task(task, sight->state, sight->reason, now_ms);
         return;
@@ -412,7 +413,7 @@ static void see(struct slurm_task *task, const struct slurm_sight *sight, int64_
     task->hopeless = sight->is_hopeless ? task->hopeless + 1 : 0;
     task->is_hopeless = task->hopeless >= SLURM_HOPELESS_MAX;
     task->state = sight->state;
-    (void)snprintf(task->reason, sizeof(task->reason), "%s", sight->reason);
+    weir_utf8_print(task->reason, sizeof(task->reason), "%s", sight->reason);
 }
 
 static const struct slurm_sight *sight_of(const struct slurm_group *group, size_t index,

@@ -4,11 +4,11 @@
 #include "core/base/memory.h"
 #include "core/base/number.h"
 #include "core/base/rng.h"
+#include "core/base/utf8.h"
 #include "core/loop/work_sort.h"
 #include "orchestrator/metrics/gathered.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,7 +59,7 @@ static void write_label(struct configured_metric *asked, const struct weir_yaml_
         between = ", ";
     }
     weir_buf_append_text(&text, between[0] == '(' ? "" : ")");
-    (void)snprintf(asked->label, sizeof(asked->label), "%s", weir_buf_text(&text));
+    weir_utf8_print(asked->label, sizeof(asked->label), "%s", weir_buf_text(&text));
 }
 
 enum weir_status orchestrator_metric_open(const struct weir_yaml_node *node, const char *path,

@@ -1,6 +1,8 @@
 /* Two passes: each member by what is seen of it, then each place by its target. */
 #include "orchestrator/pool/plan.h"
 
+#include "core/base/utf8.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +12,7 @@ static void enter(struct pool_member *member, const struct pool_view *view, enum
     member->state = state;
     member->since_ms = view->now_ms;
     member->since_us = view->now_us;
-    (void)snprintf(member->why, sizeof(member->why), "%s", why);
+    weir_utf8_print(member->why, sizeof(member->why), "%s", why);
 }
 
 static bool is_there(const struct pool_sight *sight)
@@ -53,8 +55,8 @@ static bool leave_launcher(struct pool_member *member, const struct pool_view *v
     char why[64];
     if (member->group == 0 || strcmp(member->launcher, view->launchers[member->place]) == 0)
         return false;
-    (void)snprintf(why, sizeof(why), "its launcher, %s, is no longer that of its place",
-                   member->launcher);
+    weir_utf8_print(why, sizeof(why), "its launcher, %s, is no longer that of its place",
+                    member->launcher);
     enter(member, view, POOL_ENDING, why);
     return true;
 }

@@ -4,6 +4,7 @@
 #include "core/base/fault.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "core/base/utf8.h"
 #include "orchestrator/context/events.h"
 #include "orchestrator/keys/passes.h"
 #include "orchestrator/pool/plan.h"
@@ -137,7 +138,7 @@ static void refuse(struct pool *pool, int64_t group)
         member->state = POOL_REFUSED;
         member->since_ms = weir_loop_now_ms(pool->context->loop);
         member->since_us = orchestrator_now_us(pool->context);
-        (void)snprintf(member->why, sizeof(member->why), "%s", err->text);
+        weir_utf8_print(member->why, sizeof(member->why), "%s", err->text);
     }
 }
 
@@ -429,7 +430,7 @@ static void lose(struct pool *pool, int64_t group, const char *why)
             continue;
         member->state = POOL_LOST;
         member->since_ms = 0;
-        (void)snprintf(member->why, sizeof(member->why), "%s", why);
+        weir_utf8_print(member->why, sizeof(member->why), "%s", why);
     }
 }
 

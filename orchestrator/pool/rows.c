@@ -2,6 +2,7 @@
 #include "orchestrator/pool/rows.h"
 
 #include "core/base/rng.h"
+#include "core/base/utf8.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,7 +34,7 @@ static enum weir_status read_member(const struct weir_rows *rows, size_t row,
         .group = weir_rows_i64(rows, row, "launch_group"),
         .since_us = weir_rows_i64(rows, row, "since_us"),
     };
-    (void)snprintf(member->why, sizeof(member->why), "%s", weir_rows_text(rows, row, "why"));
+    weir_utf8_print(member->why, sizeof(member->why), "%s", weir_rows_text(rows, row, "why"));
     (void)snprintf(member->launcher, sizeof(member->launcher), "%s",
                    weir_rows_text(rows, row, "launcher"));
     if (member->place < POOL_PLACES && member->state < POOL_STATES)

@@ -5,6 +5,7 @@
 #include "core/base/bytes.h"
 #include "core/base/file.h"
 #include "core/base/jail.h"
+#include "core/base/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -205,7 +206,7 @@ static bool last_line_with(const char *tail, const char *word, char *text, size_
         const char *start = end;
         while (start > tail && start[-1] != '\n')
             start--;
-        (void)snprintf(text, size, "%.*s", (int)(end - start), start);
+        weir_utf8_print(text, size, "%.*s", (int)(end - start), start);
         if (text[0] && (word == NULL || strstr(text, word) != NULL))
             return true;
         end = start > tail ? start - 1 : tail;

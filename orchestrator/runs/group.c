@@ -2,6 +2,7 @@
 #include "orchestrator/runs/group.h"
 
 #include "core/base/number.h"
+#include "core/base/utf8.h"
 #include "core/service/service.h"
 
 #include <stdio.h>
@@ -59,8 +60,8 @@ void orchestrator_group_exited(struct run_group *group, uint32_t rank, int64_t s
         *cause = (struct group_cause){
             .rank = rank, .weight = weight, .silent_ms = silent_ms, .ended = *ended};
         (void)snprintf(cause->status, sizeof(cause->status), "%s", ended->status);
-        (void)snprintf(cause->why, sizeof(cause->why), "%s", ended->why);
-        (void)snprintf(cause->said, sizeof(cause->said), "%s", ended->said);
+        weir_utf8_print(cause->why, sizeof(cause->why), "%s", ended->why);
+        weir_utf8_print(cause->said, sizeof(cause->said), "%s", ended->said);
         cause->ended.status = cause->status;
         cause->ended.why = cause->why;
         cause->ended.said = cause->said;

@@ -5,6 +5,7 @@
 #include "core/base/clock.h"
 #include "core/base/memory.h"
 #include "core/base/number.h"
+#include "core/base/utf8.h"
 #include "core/wire/fitted.h"
 #include "core/wire/outputs.h"
 #include "orchestrator/runs/run_watch.h"
@@ -188,7 +189,7 @@ static void note_progress(struct run *run, const struct msg_run_beat *beat)
 static void note_stage(struct run *run, const struct msg_run_beat *beat)
 {
     if (beat->rank == 0)
-        (void)snprintf(run->progress.stage, sizeof(run->progress.stage), "%s", beat->stage);
+        weir_utf8_print(run->progress.stage, sizeof(run->progress.stage), "%s", beat->stage);
 }
 
 static void take_beat(struct run *run, struct group_member *member, const struct msg_run_beat *beat)

@@ -268,8 +268,7 @@ static void tell(struct drift *drift, const struct trigger_measured *measured,
         orchestrator_drift_tell_classes(input, &measured->classes, decision, &text);
     else if (findings->fires)
         orchestrator_drift_tell_moved(drift->judge, input, names, on, decision, &text);
-    (void)snprintf(drift->checks.why, sizeof(drift->checks.why), "%s", weir_buf_text(&text));
-    weir_utf8_repair(drift->checks.why); /* if it was cut */
+    weir_utf8_print(drift->checks.why, sizeof(drift->checks.why), "%s", weir_buf_text(&text));
 }
 
 /* True: the windows are too far apart. */

@@ -6,7 +6,6 @@
 #include "core/base/utf8.h"
 #include "preprocess/dispatcher/keys.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,11 +153,12 @@ static void note_reason(struct dispatcher_entry *entry, const char *reason)
         entry->plan.options.on_error.action == CFG_ON_ERROR_FAIL && entry->failure[0] == '\0';
     if (entry->reason == NULL || fails) {
         free(entry->reason);
-        entry->reason = weir_format("%.*s", WEIR_ERROR_TEXT_MAX - 1, reason);
-        weir_utf8_repair(entry->reason);
+        char kept[WEIR_ERROR_TEXT_MAX];
+        weir_utf8_print(kept, sizeof(kept), "%s", reason);
+        entry->reason = weir_strdup(kept);
     }
     if (fails) {
-        snprintf(entry->failure, sizeof(entry->failure), "%s", entry->reason);
+        weir_utf8_print(entry->failure, sizeof(entry->failure), "%s", entry->reason);
         entry->may_be_mended = true;
     }
 }

@@ -4,8 +4,8 @@
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "core/base/number.h"
+#include "core/base/utf8.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -231,10 +231,10 @@ static enum weir_status bear(void *owner, uint32_t rank, const struct weir_tally
     WEIR_AUTO_BUF limit = {0};
     const char *reason = preprocess_entry_reason(entry);
     cfg_on_error_print(&entry->plan.options.on_error, &limit);
-    snprintf(
+    weir_utf8_print(
         entry->failure, sizeof(entry->failure),
         "%lu of the first %lu samples cannot be read, more than preprocess.on_error: %s bears: "
-        "%.300s",
+        "%s",
         tally.failed, preprocess_accounted(&tally), weir_buf_text(&limit),
         *reason != '\0' ? reason : "no reason was reported");
     entry->may_be_mended = true;
@@ -349,7 +349,7 @@ void preprocess_entry_fit(struct dispatcher_entry *entry, const struct preproces
     weir_buf_append(partial, fit->partial.at, fit->partial.size);
     struct weir_error err;
     if (merge_next(entry, &err) != WEIR_OK)
-        snprintf(entry->failure, sizeof(entry->failure), "%s", err.text);
+        weir_utf8_print(entry->failure, sizeof(entry->failure), "%s", err.text);
 }
 
 bool preprocess_entry_finish_fit(struct dispatcher_entry *entry)
@@ -366,8 +366,8 @@ bool preprocess_entry_finish_fit(struct dispatcher_entry *entry)
         return true;
     weir_buf_clear(&entry->fitted);
     const char *reason = preprocess_entry_reason(entry);
-    snprintf(entry->failure, sizeof(entry->failure), "%.160s%s%.330s", err.text,
-             *reason != '\0' ? ": " : "", reason);
+    weir_utf8_print(entry->failure, sizeof(entry->failure), "%.160s%s%s", err.text,
+                    *reason != '\0' ? ": " : "", reason);
     return false;
 }
 

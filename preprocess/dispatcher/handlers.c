@@ -1,4 +1,5 @@
 /* Messages of the orchestrator, of consumers, and requests of workers; beats.c has their beats. */
+#include "core/base/utf8.h"
 #include "preprocess/dispatcher/dispatcher.h"
 #include "preprocess/dispatcher/limits.h"
 
@@ -8,7 +9,6 @@
 #include "preprocess/plan/elements.h"
 #include "preprocess/plan/tensors.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* Defines a handler of a message about a job, `handler` in the end. */
@@ -194,7 +194,7 @@ static void look_at_problem(struct dispatcher_entry *entry)
         weir_sample_set_close(&set);
         return;
     }
-    snprintf(entry->failure, sizeof(entry->failure), "its sample set is lost: %.400s", err.text);
+    weir_utf8_print(entry->failure, sizeof(entry->failure), "its sample set is lost: %s", err.text);
     entry->may_be_mended = true;
 }
 

@@ -2,8 +2,8 @@
 #include "preprocess/dispatcher/rank_state.h"
 
 #include "core/base/memory.h"
+#include "core/base/utf8.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -195,7 +195,7 @@ static void take_window(struct dispatcher_window *window, const struct msg_clien
         .spread = beat->window_spread,
         .lead_ns = beat->window_lead_ns,
     };
-    (void)snprintf(window->why, sizeof(window->why), "%s", beat->window_why);
+    weir_utf8_print(window->why, sizeof(window->why), "%s", beat->window_why);
 }
 
 void preprocess_rank_take(struct dispatcher_rank_state *rank, const struct msg_client_beat *beat,

@@ -2,6 +2,7 @@
 #include "preprocess/operators/csv.h"
 
 #include "core/base/memory.h"
+#include "core/base/utf8.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -293,7 +294,9 @@ void preprocess_csv_reader_field(const struct csv_reader *reader, size_t field,
                                  char name[CSV_FIELD_NAME_MAX])
 {
     if (field < reader->name_count && reader->names[field][0] != '\0')
-        (void)snprintf(name, CSV_FIELD_NAME_MAX, "column '%.50s'", reader->names[field]);
+        weir_utf8_print(name, CSV_FIELD_NAME_MAX, "column '%.*s'",
+                        (int)weir_utf8_cut(weir_bytes_of(reader->names[field]), 50),
+                        reader->names[field]);
     else
         (void)snprintf(name, CSV_FIELD_NAME_MAX, "field %zu", field);
 }

@@ -1,9 +1,9 @@
 /* pad: a ragged tensor → a dense one: short rows are filled up, long ones lose their end. With
  * `lengths`, a second tensor NAME_length says how many numbers of each row were there. */
+#include "core/base/utf8.h"
 #include "preprocess/operators/numeric.h"
 #include "preprocess/operators/tensor_maker.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static const char *const SIDES[] = {"end", "start", NULL};
@@ -74,7 +74,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
         status = preprocess_tensor_maker_plan(&state->maker, about, ret_plan, err);
     keep_bound(about, &state->maker.step, &ret_plan->output[0]);
     char name[COLUMN_NAME_MAX];
-    snprintf(name, sizeof(name), "%.20s_length", about->name);
+    weir_utf8_print(name, sizeof(name), "%.20s_length", about->name);
     ret_plan->output[1] = preprocess_column_about(name, COLUMN_DENSE, WEIR_I32, 1);
     ret_plan->outputs += options->lengths;
     return status;

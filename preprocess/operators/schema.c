@@ -1,8 +1,9 @@
 /* Columns that reach an operator, and rows that it gives up. */
 #include "preprocess/operators/operator.h"
 
+#include "core/base/utf8.h"
+
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 /* Index of the column `name`, or -1. */
@@ -185,7 +186,7 @@ void preprocess_operator_fail_row(struct operator_call *call, size_t row, const 
         return;
     va_list args;
     va_start(args, format);
-    vsnprintf(call->reason, sizeof(call->reason), format, args);
+    weir_utf8_print_list(call->reason, sizeof(call->reason), format, args);
     va_end(args);
     call->failed[row] = OPERATOR_ROW_FAILED;
     call->failures++;

@@ -3,8 +3,6 @@
 
 #include "core/base/utf8.h"
 
-#include <stdio.h>
-
 void preprocess_failures_note(struct failures *failures, uint64_t id, const char *reason)
 {
     size_t at = 0;
@@ -14,8 +12,7 @@ void preprocess_failures_note(struct failures *failures, uint64_t id, const char
         return;
     struct failure *failure = &failures->of[at];
     struct failure noted = {.id = id};
-    snprintf(noted.reason, sizeof(noted.reason), "%s", reason);
-    weir_utf8_repair(noted.reason); /* Postgres takes no piece of a character */
+    weir_utf8_print(noted.reason, sizeof(noted.reason), "%s", reason);
     failures->is_changed = failures->is_changed || at == failures->count ||
                            !weir_str_equal(failure->reason, noted.reason);
     *failure = noted;

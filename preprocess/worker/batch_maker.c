@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/line_at.h"
 #include "core/base/memory.h"
+#include "core/base/utf8.h"
 #include "core/wire/sample.h"
 #include "preprocess/worker/rows.h"
 
@@ -94,7 +95,7 @@ void preprocess_batch_maker_wipe(struct batch_maker *maker)
 
 /* ---- reading ---- */
 
-/* Writes " (line 7 of PATH)", or the byte where there are no lines; nothing for what lies in no file (tasks.c). */
+/* Writes " (line 7 of PATH)", or the byte where there are no lines; leaves "" for what lies in no file (tasks.c). */
 static void place_of(const struct batch_request *request, const struct located_sample *sample,
                      char place[BATCH_MAKER_PLACE_MAX])
 {
@@ -102,7 +103,6 @@ static void place_of(const struct batch_request *request, const struct located_s
     size_t size = strlen(path),
            left_out = size > BATCH_MAKER_PATH_MAX ? size - BATCH_MAKER_PATH_MAX : 0;
     uint64_t line = request->tells_line ? weir_line_at(path, sample->offset) : 0;
-    place[0] = '\0';
     if (size > 0)
         snprintf(place, BATCH_MAKER_PLACE_MAX, " (%s %lu of %s%s)", line > 0 ? "line" : "byte",
                  line > 0 ? line : sample->offset, left_out > 0 ? "..." : "", path + left_out);
@@ -112,13 +112,13 @@ static void place_of(const struct batch_request *request, const struct located_s
 static void note_failure(struct batch_maker *maker, const struct batch_request *request,
                          const struct located_sample *sample, const char *why)
 {
-    char place[BATCH_MAKER_PLACE_MAX];
+    char place[BATCH_MAKER_PLACE_MAX] = "";
     preprocess_failures_note(&maker->failures, sample->id, why);
     if (maker->failures.count > 1)
         return;
     place_of(request, sample, place);
-    snprintf(maker->reason, sizeof(maker->reason), "sample %lu%s cannot be read: %s", sample->id,
-             place, why);
+    weir_utf8_print(maker->reason, sizeof(maker->reason), "sample %lu%s cannot be read: %s",
+                    sample->id, place, why);
 }
 
 static bool is_given_up(const struct batch_maker *maker, const struct batch_request *request,
@@ -441,8 +441,7 @@ static enum weir_status read_timed(struct batch_maker *maker, const struct batch
 static void keep_reasons(struct batch_maker *maker, const struct batch_request *request)
 {
     size_t count;
-    const struct chain *chain = request->plan->chain;
-    const struct operator_failures *failures = preprocess_chain_failures(chain);
+    const struct operator_failures *failures = preprocess_chain_failures(request->plan->chain);
     const struct located_sample *samples =
         preprocess_located_batch(request->located, request->plan, request->batch, &count);
     for (size_t i = 0; i < failures->count; i++) {
@@ -450,8 +449,9 @@ static void keep_reasons(struct batch_maker *maker, const struct batch_request *
         char why[FAILURE_REASON_MAX];
         const struct located_sample *sample = &samples[maker->rows.samples[failure->row]];
         bool is_lent = weir_sample_dataset(sample->id) == WEIR_DATASET_LENT; /* reasons are kept */
-        snprintf(why, sizeof(why), "%s: %s", preprocess_chain_cost(chain, failure->step).name,
-                 is_lent ? "the reason is not kept" : failure->reason);
+        weir_utf8_print(why, sizeof(why), "%s: %s",
+                        preprocess_chain_cost(request->plan->chain, failure->step).name,
+                        is_lent ? "the reason is not kept" : failure->reason);
         note_failure(maker, request, sample, why);
     }
 }

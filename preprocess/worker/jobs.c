@@ -2,8 +2,8 @@
 #include "preprocess/worker/jobs.h"
 
 #include "core/base/log.h"
+#include "core/base/utf8.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -118,7 +118,7 @@ static void note_problem(struct worker_job *job, const char *problem)
     if (!weir_str_equal(job->problem, problem))
         weir_log(WEIR_LOG_WARN, "job cannot be made here", "job=%lu reason=\"%s\"", job->number,
                  problem);
-    snprintf(job->problem, sizeof(job->problem), "%s", problem);
+    weir_utf8_print(job->problem, sizeof(job->problem), "%s", problem);
 }
 
 /* Takes up another order of the operators of a job that is open, and can go on. A plan that cannot, or keeps rows

@@ -4,13 +4,13 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
+#include "core/base/utf8.h"
 #include "preprocess/worker/beat.h"
 #include "preprocess/worker/busy.h"
 #include "preprocess/worker/jobs.h"
 #include "preprocess/worker/sharing.h"
 #include "preprocess/worker/tasks.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* ---- memory of consumers ---- */
@@ -75,7 +75,7 @@ static bool fails_run(struct worker *worker, struct worker_job *job,
     if (batch->failed == 0)
         return false;
     if (job->reason[0] == '\0') {
-        snprintf(job->reason, sizeof(job->reason), "%s", batch->reason);
+        weir_utf8_print(job->reason, sizeof(job->reason), "%s", batch->reason);
         /* Its file, and the reason, may name a person: `weir workers` shows them until an erasure. */
         weir_log(WEIR_LOG_WARN, "samples cannot be read", "job=%lu sample=%lu", job->number,
                  batch->failures->of[0].id);
@@ -95,7 +95,7 @@ static void folded(struct worker *worker, struct worker_job *job, const struct w
 {
     const char *reason = preprocess_batch_maker_reason(worker->batch_maker);
     if (job->reason[0] == '\0')
-        snprintf(job->reason, sizeof(job->reason), "%s", reason);
+        weir_utf8_print(job->reason, sizeof(job->reason), "%s", reason);
     preprocess_flow_folded(&worker->flow, what->fence, what->batch);
 }
 

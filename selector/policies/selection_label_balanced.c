@@ -5,6 +5,7 @@
  * gives all it has, and what it leaves is shared by the others (water-filling). `equal` cuts every
  * class to the smallest in either case. Which samples of a class are taken is random. */
 #include "core/base/memory.h"
+#include "core/base/utf8.h"
 #include "selector/policies/groups.h"
 
 #include <inttypes.h>
@@ -27,8 +28,8 @@ static bool can_balance(const struct selection_input *input, const struct select
     for (size_t i = 0; i < input->class_count; i++) {
         if (selector_groups_find(groups, (int64_t)i) != SELECTION_NO_GROUP)
             continue;
-        (void)snprintf(output->reason, sizeof(output->reason), "class '%s' has no samples yet",
-                       input->classes[i]);
+        weir_utf8_print(output->reason, sizeof(output->reason), "class '%s' has no samples yet",
+                        input->classes[i]);
         return false;
     }
     if (groups->count > 1)

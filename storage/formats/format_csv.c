@@ -3,6 +3,7 @@
 
 #include "core/base/lines.h"
 #include "core/base/memory.h"
+#include "core/base/utf8.h"
 #include "core/config/csv.h"
 #include "storage/formats/compressed.h"
 #include "storage/formats/text.h"
@@ -113,9 +114,11 @@ static void list_columns(const struct weir_csv_record *header, char list[COLUMNS
         names.at[names.size - 1] = ',';
         weir_buf_append_text(&names, " ");
     }
-    (void)snprintf(list, COLUMNS_TOLD_MAX, " (%.*s%s)",
-                   (int)(names.size < COLUMNS_TOLD_MAX ? names.size - 2 : COLUMNS_TOLD_MAX - 10),
-                   (const char *)names.at, names.size < COLUMNS_TOLD_MAX ? "" : "…");
+    size_t size = names.size < COLUMNS_TOLD_MAX
+                      ? names.size - 2
+                      : weir_utf8_cut(weir_buf_view(&names), COLUMNS_TOLD_MAX - 10);
+    (void)snprintf(list, COLUMNS_TOLD_MAX, " (%.*s%s)", (int)size, (const char *)names.at,
+                   names.size < COLUMNS_TOLD_MAX ? "" : "…");
 }
 
 static enum weir_status find_column(const struct weir_csv_record *header, const struct table *table,

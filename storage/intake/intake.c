@@ -128,7 +128,7 @@ bool storage_intake_forget(struct intake *intake, const struct stat *source)
 /* Quotes a value only where nobody's data can be in it. `quoted` holds QUOTE_MAX + 3 characters. */
 static const char *quote(const struct intake *intake, struct weir_bytes text, char *quoted)
 {
-    size_t size = text.size < QUOTE_MAX ? text.size : QUOTE_MAX;
+    size_t size = weir_utf8_cut(text, QUOTE_MAX);
     WEIR_AUTO_FREE char *copy = NULL;
     WEIR_AUTO_FREE char *plain = NULL;
 
@@ -136,7 +136,7 @@ static const char *quote(const struct intake *intake, struct weir_bytes text, ch
         return "a value";
     copy = weir_strndup(size > 0 ? (const char *)text.at : "", size);
     plain = storage_printable(copy);
-    snprintf(quoted, QUOTE_MAX + 3, "'%s'", plain);
+    weir_utf8_print(quoted, QUOTE_MAX + 3, "'%s'", plain);
     return quoted;
 }
 
@@ -190,7 +190,8 @@ static const char *explain_class(const struct intake *intake, const struct forma
 
     if (near == NULL)
         return "";
-    snprintf(explained, QUOTE_MAX, " (did you mean '%.*s'?)", QUOTE_MAX / 2, near);
+    snprintf(explained, QUOTE_MAX, " (did you mean '%.*s'?)",
+             (int)weir_utf8_cut(weir_bytes_of(near), QUOTE_MAX / 2), near);
     return explained;
 }
 
@@ -210,11 +211,12 @@ static bool convert_class(const struct intake *intake, const struct format_value
         if (*ret_label >= 0)
             return true;
     }
-    snprintf(reason, REASON_MAX, "label: found %s, expected %s%s",
-             value->kind == FORMAT_ABSENT ? "none" : quote(intake, name, quoted),
-             d->classes != NULL ? "one of the declared classes"
-                                : "a class name: UTF-8 of 1 to 256 bytes, no control characters",
-             d->classes != NULL ? explain_class(intake, value, name, explained) : "");
+    weir_utf8_print(reason, REASON_MAX, "label: found %s, expected %s%s",
+                    value->kind == FORMAT_ABSENT ? "none" : quote(intake, name, quoted),
+                    d->classes != NULL
+                        ? "one of the declared classes"
+                        : "a class name: UTF-8 of 1 to 256 bytes, no control characters",
+                    d->classes != NULL ? explain_class(intake, value, name, explained) : "");
     return false;
 }
 
@@ -229,11 +231,11 @@ static bool refuse_values(const struct intake *intake, const struct format_value
         snprintf(reason, REASON_MAX, "label: found %zu numbers, expected %u", value->list.count,
                  d->label_width);
     else
-        snprintf(reason, REASON_MAX, "label: found %s, expected %u numbers",
-                 value->kind == FORMAT_ABSENT
-                     ? "no list of numbers"
-                     : quote(intake, storage_value_text(value, scratch), quoted),
-                 d->label_width);
+        weir_utf8_print(reason, REASON_MAX, "label: found %s, expected %u numbers",
+                        value->kind == FORMAT_ABSENT
+                            ? "no list of numbers"
+                            : quote(intake, storage_value_text(value, scratch), quoted),
+                        d->label_width);
     return false;
 }
 
@@ -323,11 +325,11 @@ static bool convert_label(struct intake *intake, const struct format_value *valu
         }
         break;
     }
-    snprintf(reason, REASON_MAX, "label: found %s, expected %s%s",
-             value->kind == FORMAT_ABSENT
-                 ? "none"
-                 : quote(intake, storage_value_text(value, scratch), quoted),
-             is_counted ? "an integer" : "a number", remedy_for(value, is_counted));
+    weir_utf8_print(reason, REASON_MAX, "label: found %s, expected %s%s",
+                    value->kind == FORMAT_ABSENT
+                        ? "none"
+                        : quote(intake, storage_value_text(value, scratch), quoted),
+                    is_counted ? "an integer" : "a number", remedy_for(value, is_counted));
     return false;
 }
 

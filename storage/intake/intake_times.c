@@ -2,6 +2,7 @@
 #include "storage/intake/intake.h"
 
 #include "core/base/shape.h"
+#include "core/base/utf8.h"
 #include "storage/intake/numbers.h"
 
 #include <stdio.h>
@@ -91,7 +92,7 @@ static void refuse(const struct declaration *d, const struct format_value *value
         weir_written_time_suggest(found, &text);
     else if (value->kind != FORMAT_ABSENT && value->kind != FORMAT_TRUTH && d->written.count == 0)
         weir_buf_append_text(&text, "; `unit` says what a number counts: s, ms, us, ns, excel");
-    snprintf(reason, INTAKE_REASON_MAX, "%s", weir_buf_text(&text));
+    weir_utf8_print(reason, INTAKE_REASON_MAX, "%s", weir_buf_text(&text));
 }
 
 /* ---- the time ---- */

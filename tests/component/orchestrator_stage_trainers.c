@@ -110,8 +110,10 @@ static void end_training(void *owner)
                                 .metrics = "{}",
                                 .model = trainer->learns ? stage->model_name : "",
                                 .outputs = trainer->learns ? "" : "outputs"};
-    const struct msg_run_beat beat = {
-        .run = done.run, .session = done.session, .stage = "", .metrics = "{\"warmth\":1}"};
+    const struct msg_run_beat beat = {.run = done.run,
+                                      .session = done.session,
+                                      .stage = "lecteurs occup\u00e9s",
+                                      .metrics = "{\"warmth\":1}"};
     weir_rpc_call(trainer->peer, MSG_run_beat, &beat, 5000, on_beaten, trainer);
     weir_rpc_call(trainer->peer, MSG_run_done, &done, 5000, on_noted, trainer);
 }

@@ -115,6 +115,7 @@ static void progress_of_a_run_is_shown_as_long_as_there_is_one(void **state)
         shown++;
         assert_true(strcmp(progress.mode, "train") == 0 || strcmp(progress.mode, "evaluate") == 0);
         assert_string_equal(progress.metrics, "{\"warmth\":1}");
+        assert_string_equal(progress.stage, "lecteurs occup"); /* no piece of a character */
     }
     assert_true(shown > 0);
 }

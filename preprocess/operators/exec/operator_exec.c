@@ -4,6 +4,7 @@
  * by halves, until the one that it cannot bear is found: that one fails, the others pass.
  *
  * What takes long is waited for in pieces: call->waits, and the same batch comes again. */
+#include "core/base/utf8.h"
 #include "preprocess/operators/exec/frame.h"
 #include "preprocess/operators/exec/program.h"
 #include "preprocess/operators/exec/suspects.h"
@@ -13,7 +14,6 @@
 #include "core/base/memory.h"
 #include "core/base/rng.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { GUILTY_MAX = 256, HANGS_MAX = 10 };
@@ -238,7 +238,7 @@ static bool read_answer(struct state *state, size_t count, struct weir_arena *ar
     if (preprocess_frame_read(weir_buf_view(&program->answer), &state->makes, count, arena,
                               ret_made, &err) == WEIR_OK)
         return true;
-    snprintf(program->reason, sizeof(program->reason), "it answered %.50s", err.text);
+    weir_utf8_print(program->reason, sizeof(program->reason), "it answered %.50s", err.text);
     preprocess_program_give_up(program);
     return false;
 }

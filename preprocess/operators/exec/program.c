@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/jail.h"
 #include "core/base/memory.h"
+#include "core/base/utf8.h"
 #include "preprocess/operators/exec/frame.h"
 #include "preprocess/operators/exec/strays.h"
 
@@ -37,7 +38,7 @@ enum { TO, FROM, WORDS, PIPES };
 
 static void say(struct program *program, const char *what)
 {
-    snprintf(program->reason, sizeof(program->reason), "%s", what);
+    weir_utf8_print(program->reason, sizeof(program->reason), "%s", what);
 }
 
 /* Passes the words of the program on to the worker's log, up to a limit, and then says that there is more. */
@@ -271,8 +272,8 @@ void preprocess_program_give_up(struct program *program)
     stop(program);
     size_t size = strlen(program->reason);
     if (program->last_line[0] != '\0')
-        snprintf(program->reason + size, sizeof(program->reason) - size, ": %s",
-                 program->last_line);
+        weir_utf8_print(program->reason + size, sizeof(program->reason) - size, ": %s",
+                        program->last_line);
 }
 
 static enum program_state died(struct program *program)

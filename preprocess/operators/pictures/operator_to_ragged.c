@@ -3,7 +3,7 @@
  * one size itself, or need not. */
 #include "preprocess/operators/pictures/picture.h"
 
-#include <stdio.h>
+#include "core/base/utf8.h"
 
 struct options {
     const char *on;
@@ -25,7 +25,7 @@ static enum weir_status plan(void *state, const void *given, const struct operat
         return status;
     const char *of = schema->column[ret_plan->in].name;
     char name[COLUMN_NAME_MAX];
-    snprintf(name, sizeof(name), "%.20s_shape", of);
+    weir_utf8_print(name, sizeof(name), "%.20s_shape", of);
     ret_plan->outputs = 2;
     ret_plan->output[0] = preprocess_column_about(of, COLUMN_RAGGED, WEIR_U8, 0);
     ret_plan->output[1] = preprocess_column_about(name, COLUMN_DENSE, WEIR_I32, 3);

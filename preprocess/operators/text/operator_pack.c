@@ -6,10 +6,10 @@
  * put in.
  *
  * A batch is packed by itself: nothing leaves its batch, or the slice of a rank. */
+#include "core/base/utf8.h"
 #include "preprocess/operators/numeric.h"
 #include "preprocess/operators/operator.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { ROWS_OPEN_MAX = 64 };
@@ -55,7 +55,7 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     *state = (struct state){
         .type = about->type, .length = options->length, .too_long = options->too_long};
     char name[COLUMN_NAME_MAX];
-    snprintf(name, sizeof(name), "%.20s_segment", about->name);
+    weir_utf8_print(name, sizeof(name), "%.20s_segment", about->name);
     ret_plan->outputs = 2;
     ret_plan->output[0] = *about;
     ret_plan->output[1] = preprocess_column_about(name, COLUMN_RAGGED, WEIR_I32, 0);

@@ -107,6 +107,14 @@ static void a_long_text_is_cut_visibly(void **state)
     assert_int_equal(weir_error_wrap(&err, WEIR_IO, "%s", longer), WEIR_IO);
     assert_int_equal(strlen(err.text), WEIR_ERROR_TEXT_MAX - 1);
     assert_string_equal(err.text + strlen(err.text) - 4, "x...");
+
+    for (size_t i = 0; i + 1 < sizeof(longer); i++)
+        longer[i] = "\303\251"[i % 2];
+    for (int at = 0; at < 2; at++) { /* one of them is in the midst of a character */
+        assert_int_equal(weir_fail(&err, WEIR_IO, "%s", longer + at), WEIR_IO);
+        assert_null(strstr(err.text + 1, "?"));
+        assert_string_equal(err.text + strlen(err.text) - 5, "\303\251...");
+    }
 }
 
 static int break_a_requirement(const void *argument)

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -109,6 +110,35 @@ static void a_text_that_is_too_long_ends_in_an_ellipsis(void **state)
     assert_string_equal(weir_buf_text(&text), "na\u2026");
 }
 
+static void a_text_that_a_buffer_is_too_small_for_is_cut_between_characters(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t size; /* of the buffer */
+        const char *kept;
+    } TEXTS[] = {
+        {"network", 8, "network"},
+        {"network", 7, "networ"},
+        {"caf\303\251", 6, "caf\303\251"},
+        {"caf\303\251", 5, "caf"},
+        {"\342\202\254 5", 4, "\342\202\254"},
+        {"\342\202\254 5", 3, ""},
+        {"a\360\237\230\200", 5, "a"},
+        {"a\360\237\230\200b", 6, "a\360\237\230\200"},
+        {"", 1, ""},
+        {"gr\374n", 9, "gr?n"}, /* Latin-1 */
+        {"gr\374n", 4, "gr?"},  /* …, whose last byte is no character that goes on */
+        {"\200\200\200\200\200", 4, "???"},
+    };
+    for (size_t i = 0; i < WEIR_COUNT(TEXTS); i++) {
+        char kept[16];
+        memset(kept, 'x', sizeof(kept));
+        weir_utf8_print(kept, TEXTS[i].size, "%s", TEXTS[i].text);
+        assert_string_equal(kept, TEXTS[i].kept);
+    }
+}
+
 static void whole_characters_end_before_the_first_byte_that_belongs_to_none(void **state)
 {
     (void)state;
@@ -127,6 +157,7 @@ int main(void)
         cmocka_unit_test(a_text_is_repaired_byte_by_byte),
         cmocka_unit_test(whole_characters_end_before_the_first_byte_that_belongs_to_none),
         cmocka_unit_test(a_text_is_cut_between_characters),
+        cmocka_unit_test(a_text_that_a_buffer_is_too_small_for_is_cut_between_characters),
         cmocka_unit_test(ill_formed_bytes_are_replaced_piece_by_piece),
         cmocka_unit_test(a_text_that_is_too_long_ends_in_an_ellipsis),
     };
