@@ -36,7 +36,8 @@ static enum weir_status set_session(struct weir_db *db, struct weir_error *err)
 {
     char *schema = PQescapeIdentifier(db->conn, db->schema, strlen(db->schema));
     weir_require(schema != NULL);
-    WEIR_AUTO_FREE char *sql = weir_format("SET search_path TO %s; " WEIR_DB_BOUND, schema);
+    WEIR_AUTO_FREE char *sql =
+        weir_format("SET search_path TO %s; " WEIR_DB_BOUND "; " WEIR_DB_PLANS, schema);
     PQfreemem(schema);
     return weir_db_simple(db, sql, "session", err);
 }

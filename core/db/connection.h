@@ -68,6 +68,8 @@ enum weir_status weir_db_simple(struct weir_db *db, const char *sql, const char 
 #define WEIR_DB_LOCK_UNBOUND "lock_timeout TO 0"
 #define WEIR_DB_BOUND        "SET statement_timeout TO '30s'; SET " WEIR_DB_LOCK_BOUND
 #define WEIR_DB_UNBOUND      "SET statement_timeout TO 0; SET " WEIR_DB_LOCK_UNBOUND
+/* A plan that is kept is one for the size that a table had then; tables grow by the thousand before statistics do. */
+#define WEIR_DB_PLANS "SET plan_cache_mode TO force_custom_plan"
 
 struct weir_rows *weir_rows_wrap(PGresult *result);
 
