@@ -4,7 +4,6 @@
 #include "core/base/log.h"
 #include "core/base/utf8.h"
 
-#include <string.h>
 #include <unistd.h>
 
 struct worker_spent preprocess_worker_job_spent(const struct worker_job *job, size_t operator)
