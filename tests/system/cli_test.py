@@ -5,7 +5,7 @@ import json
 import signal
 import subprocess
 
-from weirlab import DEADLINE_S, PIPELINE, Lab, await_that, run_tests, served
+from weirlab import DEADLINE_S, PIPELINE, Lab, await_that, binaries, child, run_tests, served, starts
 
 STRICT = PIPELINE.replace("deletion:  {{policy: retrain_now}}", "deletion:  {{policy: retrain_now, within: 1ms}}")
 
@@ -185,6 +185,17 @@ def served_last_test_an_erasure_that_rested_goes_on(lab):
     assert answered["state"] == "FINISHED", answered
     assert answer(lab, "erase", "status", "1", "--wait")["state"] == "FINISHED", "the first goes on too"
     assert {e["state"] for e in answer(lab, "erase", "list")["erasures"]} == {"FINISHED"}
+
+
+def served_test_a_second_platform_starts_nothing_though_the_lock_file_is_gone(lab):
+    services = ("storage", "selector", "dispatcher")
+    before, lock = [starts(lab.data_dir, name) for name in services], lab.data_dir / "lock"
+    lock.rename(lab.folder / "lock")
+    done = child.run([binaries() / "orchestrator", "serve", "--data-dir", lab.data_dir], capture_output=True, text=True,
+                     timeout=DEADLINE_S)
+    assert done.returncode == 1 and "is in use by another process (its lock file was removed)" in done.stderr, done
+    assert [starts(lab.data_dir, name) for name in services] == before and not lock.exists()
+    (lab.folder / "lock").rename(lock)
 
 
 def main():

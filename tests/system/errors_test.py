@@ -6,8 +6,10 @@ import os
 import re
 import socket
 import struct
+import subprocess
 
-from weirlab import DEADLINE_S, Lab, Run, assert_clean_audits, binaries, child, everyone_may_write, run_tests
+from weirlab import (DEADLINE_S, Lab, Run, assert_clean_audits, await_that, binaries, child, everyone_may_write, run_tests,
+                     victims)
 
 
 def orchestrator(lab, *arguments, env=None):
@@ -144,6 +146,25 @@ def test_half_a_binary_record_is_quarantined_and_the_whole_ones_are_kept(lab):
     (clicks,) = json.loads(lab.weir("datasets", "--json", data_dir=lab.folder / "half"))["datasets"]
     assert clicks["live"] == 64 and clicks["quarantined"] == 1, clicks
     assert any("day_2024-03-01" in c and "16" in c for c in clicks["complaints"]), clicks
+
+
+def test_what_a_dry_run_that_is_killed_has_copied_goes_with_the_next_start(lab):
+    scratch = lab.folder / "scratch"
+    scratch.mkdir()
+    everyone_may_write(scratch)
+    place = {"TMPDIR": str(scratch)}
+    run = child.start([binaries() / "orchestrator", "run", lab.pipeline, "--dry-run"], env={**os.environ, **place},
+                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    await_that(lambda: list(scratch.glob("*/storage/notes/*.jsonl")) or run.poll() is not None)
+    assert run.poll() is None, "it was over before"
+    run.kill()
+    run.wait()
+    await_that(lambda: not victims(scratch, "postgres") and not victims(scratch, "storage"))
+    assert list(scratch.glob("*/storage/notes/*.jsonl"))
+    for folder in scratch.iterdir():
+        os.utime(folder, (0, 0))  # one that is a minute old is nobody's who is just beginning
+    orchestrator(lab, "run", str(lab.pipeline), "--data-dir", "/proc/nowhere", env=place)
+    assert not list(scratch.iterdir()), list(scratch.iterdir())
 
 
 def test_a_taken_socket_is_named(lab):
