@@ -287,7 +287,6 @@ static int describe_config(void)
         (void)fprintf(stderr, "%s\n", err.text);
         return EXIT_FAILED;
     }
-    weir_buf_append_text(&out, "\n");
     orchestrator_system_describe(&out);
     weir_buf_append_text(&out, "\n");
     orchestrator_grid_describe(&out);

@@ -265,6 +265,7 @@ static int describe_config(const struct weir_service *service)
     WEIR_AUTO_BUF out = {0};
     if (service->sections.describe != NULL)
         service->sections.describe(&out);
+    weir_buf_append_text(&out, out.size > 0 ? "\n" : ""); /* what another service says follows */
     fwrite(out.at, 1, out.size, stdout);
     return EXIT_DONE;
 }
