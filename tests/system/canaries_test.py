@@ -1,6 +1,6 @@
 """What was pushed, got its label later, and went through a program of the operator and a trainer of the user while events were
 posted to others, is nowhere after the receipt: not in files, the cluster or its log, files without a name, shared memory or the
-memory of a process that lives, unless the receipt names it."""
+memory of a process that lives, unless the receipt names it; and none of the others was ever told of it."""
 
 import contextlib
 import json
@@ -207,6 +207,9 @@ def test_nothing_of_what_was_pushed_and_labelled_later_is_left():
     json.loads(lab.weir("erase", "request", *(word for key in keys_of(rows) for word in ("--key", key)), "--wait", "--json"))
     assert not places_of(lab, CANARIES), places_of(lab, CANARIES)
     stop(run)
+    assert any(b"model_stored" in body for body in receiver.bodies), "nobody was told of anything: this shows less"
+    posted = [body for body in receiver.bodies if any(word in body for word in wanted)]
+    assert not posted, posted[:3]
     lab.remove()
 
 

@@ -21,6 +21,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.bodies.append(body)
         code = self.server.codes.pop(0) if self.server.codes else 204
         number = int(self.headers["Weir-Delivery"])
         signed = self.headers["Weir-Timestamp"].encode() + b"." + body
@@ -42,7 +43,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 class Receiver(http.server.ThreadingHTTPServer):
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.codes, self.tries, self.taken, self.followed = [], [], [], False
+        self.codes, self.bodies, self.tries, self.taken, self.followed = [], [], [], [], False
         self.url = f"http://127.0.0.1:{self.server_port}/hook?token=of-the-receiver"
         self.elsewhere = f"http://127.0.0.1:{self.server_port}/elsewhere"
         threading.Thread(target=self.serve_forever, daemon=True).start()
