@@ -132,6 +132,8 @@ static const char *quote(const struct intake *intake, struct weir_bytes text, ch
     WEIR_AUTO_FREE char *copy = NULL;
     WEIR_AUTO_FREE char *plain = NULL;
 
+    if (weir_utf8_whole(text) < text.size)
+        return "text that is no UTF-8 (iconv converts it)";
     if (intake->dataset->declaration->has_subject)
         return "a value";
     copy = weir_strndup(size > 0 ? (const char *)text.at : "", size);

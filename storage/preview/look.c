@@ -177,7 +177,7 @@ static json_t *labels_json(const struct preview *preview)
     return json_pack("{ss,ss,sI,sI,sb,so}", "dataset", preview->dataset->name, "kind",
                      WEIR_LABEL_KIND_NAMES[d->label_kind], "classes",
                      (json_int_t)preview->dataset->class_count, "width", (json_int_t)d->label_width,
-                     "is_whole", preview->is_whole, "seen",
+                     "is_whole", preview->is_whole && preview->batch->refusals.count == 0, "seen",
                      is_single ? seen_json(preview) : json_array());
 }
 

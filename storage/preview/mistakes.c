@@ -154,6 +154,35 @@ static void note_names(const struct preview *preview, const char *key, size_t co
                 batch->row_count - count, batch->row_count, weir_buf_text(&instead));
 }
 
+static int by_hash(const void *left, const void *right)
+{
+    const uint64_t *a = left, *b = right;
+
+    return (*a > *b) - (*a < *b);
+}
+
+/* A key that others have, too, names no sample; whoever says what is kept of such knows. */
+static void note_shared_keys(const struct preview *preview)
+{
+    const struct batch *batch = preview->batch;
+    size_t count = batch->keys.count, shared = 0;
+
+    if (count < 2 || weir_yaml_get(preview->node, "duplicates") != NULL)
+        return;
+    WEIR_AUTO_FREE uint64_t *hashes = weir_calloc(count, sizeof(*hashes));
+    for (size_t i = 0; i < count; i++)
+        hashes[i] = batch->keys.at[i].hash;
+    qsort(hashes, count, sizeof(*hashes), by_hash);
+    for (size_t i = 1; i < count; i++)
+        shared += hashes[i] == hashes[i - 1] ? 1 : 0;
+    if (shared == 0)
+        return;
+    cfg_note_at(preview->complaints, WEIR_OK, storage_preview_place(preview, "key"),
+                "%s.key: %zu of %zu records have the key of one before them, expected a key of its "
+                "own for each: all are kept, unless `duplicates: {keep: …}` says otherwise",
+                preview->path, shared, count);
+}
+
 /* A unit that is not meant puts all samples into 1970, or far ahead. */
 static void note_times(const struct preview *preview)
 {
@@ -176,6 +205,19 @@ static void note_times(const struct preview *preview)
                 "%s.time: samples from %s to %s: is that when they happened? `unit` says what a "
                 "number counts: s, ms, us, ns, excel",
                 preview->path, from, to);
+}
+
+/* A pattern reads the whole value as text. */
+static void note_unit(const struct preview *preview)
+{
+    const struct weir_yaml_node *time = weir_yaml_get(preview->node, "time");
+    const struct weir_yaml_node *unit = weir_yaml_get(time, "unit");
+
+    if (unit != NULL && weir_yaml_get(time, "pattern") != NULL)
+        cfg_note_at(preview->complaints, WEIR_OK, unit,
+                    "%s.time.unit: found beside pattern, by which nothing is read as a number: "
+                    "expected one of both",
+                    preview->path);
 }
 
 /* Files that the pattern leaves out, where it takes none: in a replay it cannot be the one that is meant. */
@@ -215,5 +257,8 @@ void storage_preview_mistakes(const struct preview *preview, double share)
     note_names(preview, "subject", preview->batch->subjects.count);
     if (!preview->declared.awaits_label)
         note_names(preview, "key", preview->batch->keys.count);
+    if (!preview->declared.awaits_label)
+        note_shared_keys(preview);
     note_times(preview);
+    note_unit(preview);
 }

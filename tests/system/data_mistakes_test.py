@@ -57,6 +57,9 @@ EACH = [  # kind, changes of the pipeline file, changes of the data, what the on
     ("table", [(", classes: [good, bad]", "")], [], LABEL + r"200 of 200: DATA/a\.csv:2: label: found a value, expected an integer; .*"),
     ("table", [], [swap("a.csv", "\n", "\r")], SOURCE + r"DATA/a\.csv: line 1: found lines that end with CR alone, .*"),
     ("table", [], [add("a.csv", table()["a.csv"].encode("utf-16"))], SOURCE + r"DATA/a\.csv: found a table in UTF-16, expected UTF-8: iconv .*"),
+    ("table", [], [add("a.csv", table()["a.csv"].encode("utf-16-be"))], SOURCE + r"DATA/a\.csv: found a table in UTF-16, expected UTF-8: iconv .*"),
+    ("table", [], [add("a.csv", table()["a.csv"].replace(",good", ",g\xfct").encode("latin-1"))],
+     LABEL + r"100 of 200: DATA/a\.csv:2: label: found text that is no UTF-8 \(iconv converts it\), expected one of the declared classes"),
     ("table", [], [add("a.csv", b"PAR1" + bytes(99) + b"PAR1")], SOURCE + r"DATA/a\.csv: found a table in Parquet, expected text: tools/parquet_to_jsonl .*"),
     ("lines", [], [lambda data: add("a.jsonl", data["a.jsonl"].encode("utf-16"))(data)], SOURCE + r"DATA/a\.jsonl: found lines in UTF-16, expected UTF-8: iconv .*"),
     ("table", [], [add("a.csv", table()["a.csv"] + 60000 * "2020-01-01,u,1,2,k0,good\n"), add("c.csv", table()["a.csv"].replace("label\n", "lable\n"))],
@@ -302,6 +305,10 @@ def test_what_is_not_there_yet_is_remarked_and_not_refused(folder):
         ("lines", [], [each("a.jsonl", lambda row: row if row["id"] % 100 else without("id")(row))], r"datasets\[0\]\.key: .*found none in 2 of 200 records.*"),
         ("table", [("{field: label, classes: [good, bad]}", "{field: y, at_least: 1000000}")], [],
          r"p\.yaml:\d+:\d+: datasets\[0\]\.label: all 200 labels that were looked at are that of DATA/a\.csv:2: a model learns nothing from one .*"),
+        ("lines", [], [each("a.jsonl", lambda row: row | {"id": row["id"] % 10})],
+         r"datasets\[0\]\.key: 190 of 200 records have the key of one before them, expected a key of its own for each: all are kept"),
+        ("table", [("field: ts}", 'field: ts, pattern: "%Y-%m-%d", unit: s}')], [],
+         r"datasets\[0\]\.time\.unit: found beside pattern, by which nothing is read as a number: expected one of both"),
         ("table", [], [swap("a.csv", ",7.5,", ",NA,")], r"preprocess\.operators: csv_fields: DATA/a\.csv:9: .*\(preprocess\.on_error bears as many\)"),
     ]
     for kind, file_changes, data_changes, expected in remarks:
