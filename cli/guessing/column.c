@@ -14,6 +14,7 @@
 
 enum { NUMBER_TEXT_MAX = 64, DISTINCT_TEXT_MAX = 200 };
 
+static const uint64_t FORMS = (UINT64_C(1) << CLI_GUESS_FORMS_MAX) - 1;
 static const int64_t YEAR_1980_S = 315532800, YEAR_2100_S = 4102444800;
 
 void cli_guess_column_init(struct cli_guess_column *column, struct weir_bytes name)
@@ -30,6 +31,7 @@ void cli_guess_column_init(struct cli_guess_column *column, struct weir_bytes na
 void cli_guess_column_fini(struct cli_guess_column *column)
 {
     free(column->name);
+    free(column->odd);
     json_decref(column->marks);
     json_decref(column->distinct);
 }
@@ -219,7 +221,11 @@ void cli_guess_column_add(struct cli_guess_column *column, struct weir_bytes who
     } else if (is_dressed(value)) {
         column->dressed++;
     }
+    bool was_time = column->odd == NULL && (column->forms & FORMS) != 0;
     add_time(column, value);
+    if (was_time && (column->forms & FORMS) == 0)
+        column->odd = weir_strndup((const char *)value.at,
+                                   value.size < DISTINCT_TEXT_MAX ? value.size : DISTINCT_TEXT_MAX);
 }
 
 /* ---- what the values are ---- */

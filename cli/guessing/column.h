@@ -38,6 +38,7 @@ struct cli_guess_column {
     size_t long_ones; /* values too long for `distinct` */
     uint64_t forms;   /* bit f: form f has read all values that are not marked */
     struct cli_guess_span span[CLI_GUESS_FORMS_MAX];
+    char *odd; /* the first value that is no time as those before it are, or NULL */
 };
 
 /* `name` need not be terminated. */

@@ -42,6 +42,8 @@ static const struct {
      "tools/parquet_to_jsonl makes JSON lines of it (docs/guides/convert-parquet.md); then weir init "
      "--from those"},
     {".gz", CLI_GUESS_FOREIGN, "gunzip it, or compress it as .zst"},
+    {".bz2", CLI_GUESS_FOREIGN, "bunzip2 it, or compress it as .zst"},
+    {".xz", CLI_GUESS_FOREIGN, "unxz it, or compress it as .zst"},
     {".zip", CLI_GUESS_FOREIGN, "unzip it"},
     {".xlsx", CLI_GUESS_FOREIGN, "save it as CSV"},
     {".xls", CLI_GUESS_FOREIGN, "save it as CSV"},

@@ -52,6 +52,8 @@ static void add_list(struct cli_guess_table *table, const char *name, const json
     size_t i;
     json_t *value;
 
+    if (json_array_size(list) == 0) /* what it is a list of, others say */
+        return;
     json_array_foreach(list, i, value)
     {
         if (!is_scalar(value)) {

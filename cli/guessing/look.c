@@ -29,6 +29,12 @@ static enum weir_status begin(struct cli_guess *guess, struct weir_bytes head, c
     enum weir_status status = WEIR_OK;
 
     guess->table.is_json = is_json(head);
+    if (text.size >= 2 &&
+        (memcmp(text.at, "\xff\xfe", 2) == 0 || memcmp(text.at, "\xfe\xff", 2) == 0))
+        return weir_fail(err, WEIR_INVALID,
+                         "%s: found text in UTF-16, expected UTF-8: iconv -f UTF-16 -t UTF-8 "
+                         "writes it",
+                         path);
     if (text.size > 0 && text.at[0] == '[')
         return weir_fail(
             err, WEIR_INVALID,
@@ -127,7 +133,10 @@ static enum weir_status look_at_columns(struct cli_guess *guess, const char *pat
     if (guess->table.rows < 2)
         return weir_fail(err, WEIR_INVALID, "%s: found %lu records, expected more to guess from%s",
                          path, guess->table.rows,
-                         guess->table.is_json ? ", one JSON object a line" : "");
+                         guess->table.is_json
+                             ? ", one JSON object a line: jq -c '.[]' writes the values of one "
+                               "object so, jq -c '.data[]' those of its member data"
+                             : "");
     status = cli_guess_roles_find(&guess->table, &guess->roles, err);
     if (status != WEIR_OK)
         return weir_error_wrap(err, status, "%s", path);

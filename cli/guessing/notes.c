@@ -1,8 +1,14 @@
 /* Lines for people: what was seen, what is guessed, what should be looked at. */
 #include "cli/guessing/pipeline.h"
 
+#include "core/base/memory.h"
+
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 #include <strings.h>
+
+enum { CLASSES_COMPARED_MAX = 200 };
 
 static const double COMMON_SHARE = 0.95, FAR_DEVIATIONS = 15;
 
@@ -158,6 +164,19 @@ static bool has_parts_of_time(const struct cli_guess *guess)
     return guess->roles.time == SIZE_MAX && found == WEIR_COUNT(PARTS);
 }
 
+/* True when the time is a day, and its time of day stands in another column. */
+static bool has_time_of_day(const struct cli_guess *guess)
+{
+    bool is_day = guess->roles.pattern != NULL && strstr(guess->roles.pattern, "%H") == NULL &&
+                  strstr(guess->roles.pattern, "%I") == NULL;
+    bool has_clock = false;
+
+    for (size_t i = 0; i < guess->table.count; i++)
+        has_clock = has_clock || (i != guess->roles.time &&
+                                  strcasecmp(guess->table.columns[i].name, "time") == 0);
+    return guess->roles.time != SIZE_MAX && is_day && has_clock;
+}
+
 /* Returns the share of the commonest value. */
 static double commonest(const struct cli_guess_column *column, const char **ret_value)
 {
@@ -212,19 +231,93 @@ static void note_label(const struct cli_guess *guess, json_t *list)
         note(list, &line);
 }
 
+/* True when two classes are one but for blanks and capitals: *ret_one and *ret_other. */
+static bool has_alike(const struct cli_guess_column *column, const char **ret_one,
+                      const char **ret_other)
+{
+    const char *one, *other;
+    json_t *met, *too;
+
+    json_object_foreach(column->distinct, one, met)
+    {
+        struct weir_bytes left = weir_bytes_trim(weir_bytes_of(one));
+
+        json_object_foreach(column->distinct, other, too)
+        {
+            struct weir_bytes right = weir_bytes_trim(weir_bytes_of(other));
+
+            if (one == other || left.size != right.size ||
+                strncasecmp((const char *)left.at, (const char *)right.at, left.size) != 0)
+                continue;
+            *ret_one = one;
+            *ret_other = other;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns a class that is several of the others, divided by one of |, ; and commas; or NULL. */
+static const char *find_several(const struct cli_guess_column *column)
+{
+    const char *name;
+    json_t *met;
+
+    json_object_foreach(column->distinct, name, met)
+    {
+        size_t first = strcspn(name, "|;,");
+
+        WEIR_AUTO_FREE char *part = weir_strndup(name, first);
+        if (name[first] != '\0' && json_object_get(column->distinct, part) != NULL)
+            return name;
+    }
+    return NULL;
+}
+
+/* Classes that are not what they seem. */
+static void note_classes(const struct cli_guess *guess, json_t *list)
+{
+    WEIR_AUTO_BUF line = {0};
+    const struct cli_guess_column *column = &guess->table.columns[guess->roles.label];
+    const char *several = find_several(column), *one = "", *other = "";
+
+    if (guess->roles.task == CLI_GUESS_AMOUNT ||
+        cli_guess_column_distinct(column) > CLASSES_COMPARED_MAX)
+        return;
+    if (has_alike(column, &one, &other)) {
+        weir_buf_printf(&line,
+                        "labels '%s' and '%s' are alike but for blanks and capitals, and "
+                        "are two classes: write them in one way",
+                        one, other);
+        note(list, &line);
+    }
+    if (several != NULL) {
+        weir_buf_printf(&line,
+                        "label '%s' is several in one, and a class of its own: no built-in model "
+                        "learns several labels of one sample",
+                        several);
+        note(list, &line);
+    }
+}
+
 static void note_unread_time(const struct cli_guess_column *column, struct weir_buf *line)
 {
-    if (cli_guess_column_is_numeric(column))
+    if (cli_guess_column_is_numeric(column)) {
         weir_buf_printf(line,
                         "'%s' is called like a time, and its numbers (%.15g to %.15g) are no times "
                         "from 1980 to 2100 in s, ms, us or ns: if they are one, say time: {from: "
                         "field, field: …, unit: …} (excel: days of a spreadsheet)",
                         column->name, column->least, column->greatest);
-    else
-        weir_buf_printf(line,
-                        "'%s' is called like a time, and no single usual pattern reads all of it "
-                        "('%s'): time.pattern takes one of its own, or a list of several",
-                        column->name, json_object_iter_key(json_object_iter(column->distinct)));
+        return;
+    }
+    const char *first = json_object_iter_key(json_object_iter(column->distinct));
+    bool has_other = column->odd != NULL && strcmp(column->odd, first) != 0;
+
+    weir_buf_printf(line,
+                    "'%s' is called like a time, and no single usual pattern reads all of it "
+                    "('%s'%s%s%s): time.pattern takes one of its own, or a list of several",
+                    column->name, first, has_other ? " and '" : "", has_other ? column->odd : "",
+                    has_other ? "'" : "");
 }
 
 static void warn_of_table(const struct cli_guess *guess, json_t *list)
@@ -242,7 +335,7 @@ static void warn_of_table(const struct cli_guess *guess, json_t *list)
     weir_buf_append_text(
         &line, "is any column known only once the label is? It has to leave the operators");
     note(list, &line);
-    if (has_parts_of_time(guess)) {
+    if (has_parts_of_time(guess) || has_time_of_day(guess)) {
         weir_buf_append_text(&line, "the parts of a time are columns: write one column of them, "
                                     "2024-01-31T12:00, for models that follow time");
         note(list, &line);
@@ -262,6 +355,7 @@ static void warn_of_table(const struct cli_guess *guess, json_t *list)
         note(list, &line);
     }
     note_label(guess, list);
+    note_classes(guess, list);
     if (cli_guess_has_commas(guess)) {
         weir_buf_append_text(&line, "numbers are written as 12,5: one that is to be learnt has to "
                                     "be written with a point");

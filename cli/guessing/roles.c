@@ -349,6 +349,23 @@ static enum weir_status find_label(const struct cli_guess_table *table,
     return WEIR_OK;
 }
 
+static enum weir_status fail_unused(const struct cli_guess_table *table,
+                                    const struct cli_guess_roles *roles, struct weir_error *err)
+{
+    enum { TOLD_BYTES_MAX = 300 };
+    WEIR_AUTO_BUF told = {0};
+
+    for (size_t i = 0; i < table->count && told.size < TOLD_BYTES_MAX; i++)
+        if (roles->why[i] != NULL)
+            weir_buf_printf(&told, "%s%s (%s)", told.size > 0 ? ", " : "", table->columns[i].name,
+                            roles->why[i]);
+    return weir_fail(err, WEIR_INVALID,
+                     "found nothing to learn '%s' from, expected another column of numbers, "
+                     "categories or text; there are %s",
+                     table->columns[roles->label].name,
+                     told.size > 0 ? weir_buf_text(&told) : "none");
+}
+
 enum weir_status cli_guess_roles_find(const struct cli_guess_table *table,
                                       struct cli_guess_roles *ret_roles, struct weir_error *err)
 {
@@ -370,11 +387,7 @@ enum weir_status cli_guess_roles_find(const struct cli_guess_table *table,
     if (status == WEIR_OK && roles.used[CLI_GUESS_NUMBER] + roles.used[CLI_GUESS_CATEGORY] +
                                      roles.used[CLI_GUESS_TEXT] ==
                                  0)
-        status =
-            weir_fail(err, WEIR_INVALID,
-                      "found nothing to learn '%s' from: every other column is the same in all "
-                      "records, or another in each",
-                      table->columns[roles.label].name);
+        status = fail_unused(table, &roles, err);
     if (status != WEIR_OK) {
         cli_guess_roles_fini(&roles);
         return status;

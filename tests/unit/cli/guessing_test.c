@@ -109,7 +109,11 @@ static void what_may_be_meant_otherwise_is_noted(void **state)
          "'when' is called like a time, and no single usual pattern reads all of it ('Jan 01 2024 "
          "02:00 PM'): time.pattern takes"},
         {"when,b,y\n2024-01-01,1.5,0\n02/01/2024,2.5,1\n1704067200,3,1\n",
-         "('2024-01-01'): time.pattern"},
+         "('2024-01-01' and '02/01/2024'): time.pattern"},
+        {"x,topic\n1.5,a\n2.5,a|b\n7,b\n2.5,a\n", "label 'a|b' is several in one"},
+        {"x,class\n1.5,Win\n2.5,win \n7,Loss\n2.5,Loss\n", "labels 'Win' and 'win ' are alike"},
+        {"Date,Time,x,y\n01/31/24,10:00,1.5,0\n01/30/24,10:00,2.5,1\n01/31/24,11:00,2,1\n",
+         "the parts of a time are columns"},
         {"{\"user\": {\"id\": \"a\"}, \"x\": 1.5, \"y\": 0}\n{\"user\": {\"id\": \"b\"}, \"x\": 2.5, \"y\": 1}\n",
          "'user.id' seems to name people"},
         {"x,kind,note\n1.5,u,\n2.5,v,b\n4,u,c\n1.25,v,b\n", "is 'kind' to be learnt?"},
@@ -146,6 +150,13 @@ static void what_no_table_is_is_refused_with_a_remedy(void **state)
         {"# of 2024\na,b\n1,2\n1,3\n", "line 1 is a comment"},
         {"+1 3:0.5 7:1.25\n-1 2:0.5\n", "as libsvm writes them"},
         {"one\nword\n", "in equal number"},
+        {"\xff\xfe"
+         "a,b",
+         "in UTF-16"},
+        {"{\n \"a\": [{}]\n}\n", "jq -c '.data[]'"},
+        {"id,y\n7,0\n7,1\n7,0\n",
+         "to learn 'y' from, expected another column of numbers, categories "
+         "or text; there are id (always the same)"},
     };
 
     (void)state;
