@@ -62,7 +62,6 @@ struct weir_borrowed *weir_borrowed_new(struct weir_loop *loop) WEIR_MUST_USE;
 void weir_borrowed_free(struct weir_borrowed *borrowed);
 /* Lets go of all of them: between two rounds of the loop, when no loan is claimed. */
 void weir_borrowed_clear(struct weir_borrowed *borrowed);
-size_t weir_borrowed_count(const struct weir_borrowed *borrowed);
 
 /* A claimed loan: written to by this process alone until weir_loan_end(). */
 struct weir_loan {

@@ -83,14 +83,6 @@ void weir_borrowed_free(struct weir_borrowed *borrowed)
     free(borrowed);
 }
 
-size_t weir_borrowed_count(const struct weir_borrowed *borrowed)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < WEIR_BORROWED_MAX; i++)
-        count += borrowed->at[i].head != NULL;
-    return count;
-}
-
 /* ---- reaching the memory of another process ---- */
 
 /* -1 unless it is anonymous memory: nothing else is opened, not even to look at it. */
