@@ -268,12 +268,18 @@ static enum weir_status in_16_bytes(void *state, double *ret_rate, struct weir_e
     return WEIR_OK;
 }
 
+/* Memory that a store takes, mappings aside. */
+static size_t bookkeeping_bytes(const struct kept_store *store)
+{
+    return store->index.room * sizeof(*store->index.slots) +
+           store->capacity * sizeof(*store->segments);
+}
+
 static enum weir_status held(void *state, double *ret_rate, struct weir_error *err)
 {
     const struct reuse *reuse = state;
     (void)err;
-    *ret_rate =
-        (double)reuse->lookup.rows / (double)preprocess_kept_store_bytes(&reuse->lookup.store);
+    *ret_rate = (double)reuse->lookup.rows / (double)bookkeeping_bytes(&reuse->lookup.store);
     return WEIR_OK;
 }
 

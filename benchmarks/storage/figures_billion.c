@@ -125,6 +125,18 @@ static enum weir_status make_segments(void *owner, uint64_t run, const uint64_t 
     return WEIR_OK;
 }
 
+static enum weir_status find(const struct key_index *index, const uint64_t *hash,
+                             const struct key_source *source, struct key_hits *hits,
+                             struct weir_error *err)
+{
+    struct key_walk walk = {.hashes = hash, .hash_count = 1};
+    enum weir_status status = WEIR_OK;
+    for (bool is_done = false; status == WEIR_OK && !is_done;)
+        status = storage_key_index_walk(index, &walk, source, hits, &is_done, err);
+    storage_key_walk_fini(&walk);
+    return status;
+}
+
 enum weir_status look_up_in_a_billion(void *state, double *ret_rate, struct weir_error *err)
 {
     struct billion *billion = ((struct storage_bench *)state)->billion;
@@ -139,7 +151,7 @@ enum weir_status look_up_in_a_billion(void *state, double *ret_rate, struct weir
             &billion->index.runs[weir_rng_below(&rng, billion->index.run_count)];
         uint64_t hash = entry_at(run, weir_rng_below(&rng, run->count)).hash;
         hits.count = 0;
-        status = storage_key_index_find(&billion->index, &hash, 1, &source, &hits, err);
+        status = find(&billion->index, &hash, &source, &hits, err);
         if (status == WEIR_OK && hits.count == 0)
             status = weir_fail(err, WEIR_INTERNAL, "a subject that is there was not found");
     }

@@ -1,7 +1,7 @@
 /* Page after page of `list`, unpacked into the caller's arrays. */
 #include "benchmarks/storage/listing.h"
 
-#include "storage/reading/list.h"
+#include "tests/support/list_page.h"
 
 enum { ASK_MS = 60000 };
 
@@ -28,12 +28,12 @@ static void take(struct listing *listing, const struct msg_list_is *page,
     int64_t *const columns[LIST_COLUMNS] = {(int64_t *)to->ids + listing->found,
                                             to->times_us + listing->found,
                                             to->labels + listing->found};
-    size_t rows = storage_list_rows(page);
+    size_t rows = list_page_rows(page);
     if (rows > to->count - listing->found) {
         weir_fail(&listing->err, WEIR_INTERNAL, "list: more samples than there are");
         return;
     }
-    if (storage_list_unpack(page, frames, columns, &listing->err) == WEIR_OK)
+    if (list_page_unpack(page, frames, columns, &listing->err) == WEIR_OK)
         listing->found += rows;
 }
 

@@ -94,12 +94,6 @@ void preprocess_kept_store_fini(struct kept_store *store)
     *store = (struct kept_store){0};
 }
 
-size_t preprocess_kept_store_bytes(const struct kept_store *store)
-{
-    return store->index.room * sizeof(*store->index.slots) +
-           store->capacity * sizeof(*store->segments);
-}
-
 /* ---- finding ---- */
 
 struct finding {

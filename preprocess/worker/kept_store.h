@@ -53,8 +53,6 @@ void preprocess_kept_store_find(struct kept_store *store, uint64_t key, const ui
  * was checked unless its sample is erased. False: its segment was damaged, and is gone. */
 bool preprocess_kept_store_load(struct kept_store *store, struct kept_place place,
                                 struct weir_bytes *ret_row);
-/* Bytes of memory that bookkeeping takes, mappings aside. */
-size_t preprocess_kept_store_bytes(const struct kept_store *store);
 /* A read of a row has failed: gives up the segments that have become shorter than they were mapped. */
 void preprocess_kept_store_give_up_shorter(struct kept_store *store);
 /* Notes in the file system which segments were used: the oldest use is evicted first. */

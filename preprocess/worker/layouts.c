@@ -83,11 +83,6 @@ struct layouts *preprocess_layouts_new(size_t bytes_max)
     return layouts;
 }
 
-size_t preprocess_layouts_bytes(const struct layouts *layouts)
-{
-    return layouts->bytes;
-}
-
 /* ---- blocks and datasets ---- */
 
 static struct block *search_block(struct layouts *layouts, uint64_t number)

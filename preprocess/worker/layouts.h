@@ -32,7 +32,6 @@ struct layouts *preprocess_layouts_new(size_t bytes_max);
 void preprocess_layouts_free(struct layouts *layouts);
 /* Drops everything. */
 void preprocess_layouts_clear(struct layouts *layouts);
-size_t preprocess_layouts_bytes(const struct layouts *layouts);
 
 /* Fills in the locations that are held, and leaves the rest unknown. None of it counts until
  * preprocess_layouts_wanted() has nothing to ask. */

@@ -216,11 +216,3 @@ void selector_set_pick(const struct selector_set *set, const uint64_t *ranks,
         selector_set_append(ret_picked, set->blocks[i].first, mask);
     }
 }
-
-size_t selector_set_bytes(const struct selector_set *set)
-{
-    size_t bytes = set->capacity * sizeof(*set->blocks);
-    for (size_t i = 0; i < set->block_count; i++)
-        bytes += set->blocks[i].words != NULL ? SELECTOR_MASK_WORDS * sizeof(uint64_t) : 0;
-    return bytes;
-}

@@ -53,9 +53,6 @@ void selector_set_combine(struct selector_set *a, enum selector_set_operation op
 void selector_set_pick(const struct selector_set *set, const uint64_t *ranks,
                        struct selector_set *ret_picked);
 
-/* Returns its size in memory. */
-size_t selector_set_bytes(const struct selector_set *set);
-
 /* Sets (or clears) `count` bits of `mask` from bit `row` on. */
 void selector_mask_fill(uint64_t *mask, uint32_t row, uint32_t count, bool set);
 size_t selector_mask_count(const uint64_t mask[SELECTOR_MASK_WORDS]);

@@ -227,16 +227,3 @@ enum weir_status storage_key_index_walk(const struct key_index *index, struct ke
                               bytes, err);
     return status == WEIR_OK ? match_all(bytes, walk->at - first, walk, hits, err) : status;
 }
-
-enum weir_status storage_key_index_find(const struct key_index *index, const uint64_t *hashes,
-                                        size_t count, const struct key_source *source,
-                                        struct key_hits *hits, struct weir_error *err)
-{
-    struct key_walk walk = {.hashes = hashes, .hash_count = count};
-    enum weir_status status = WEIR_OK;
-
-    for (bool is_done = false; status == WEIR_OK && !is_done;)
-        status = storage_key_index_walk(index, &walk, source, hits, &is_done, err);
-    storage_key_walk_fini(&walk);
-    return status;
-}

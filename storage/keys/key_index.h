@@ -77,10 +77,5 @@ struct sorted_run *storage_key_walk_next(const struct key_index *index, struct k
 enum weir_status storage_key_index_walk(const struct key_index *index, struct key_walk *walk,
                                         const struct key_source *source, struct key_hits *hits,
                                         bool *ret_done, struct weir_error *err) WEIR_MUST_USE;
-/* All entries of `hashes` (ascending, distinct). */
-enum weir_status storage_key_index_find(const struct key_index *index, const uint64_t *hashes,
-                                        size_t count, const struct key_source *source,
-                                        struct key_hits *hits,
-                                        struct weir_error *err) WEIR_MUST_USE;
 
 #endif

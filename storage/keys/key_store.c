@@ -166,7 +166,7 @@ static void go_on(void *owner)
 
 void storage_key_store_sort(struct weir_db *db, struct sorted_run_entry *entries, size_t count)
 {
-    storage_sorted_run_sort_in_parts(entries, count, (struct sorted_run_pause){go_on, db});
+    storage_sorted_run_sort(entries, count, (struct sorted_run_pause){go_on, db});
 }
 
 enum weir_status storage_key_store_add(struct weir_db *db, uint32_t dataset,

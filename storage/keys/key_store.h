@@ -17,7 +17,7 @@ enum weir_status storage_key_store_load(struct weir_db *db, uint32_t dataset,
                                         struct key_index *index,
                                         struct weir_error *err) WEIR_MUST_USE;
 
-/* storage_sorted_run_sort(); others are answered in between. */
+/* Sorts them as storage_sorted_run_sort() does; others are answered in between. */
 void storage_key_store_sort(struct weir_db *db, struct sorted_run_entry *entries, size_t count);
 /* Stores `entries` (which it sorts) as a run, inside the caller's transaction, and adds it to `index`.
  * After a failure of the transaction the index must be loaded again. */

@@ -49,8 +49,8 @@ static void pause(const struct sorted_run_pause *between)
         between->pause(between->owner);
 }
 
-void storage_sorted_run_sort_in_parts(struct sorted_run_entry *entries, size_t count,
-                                      struct sorted_run_pause between)
+void storage_sorted_run_sort(struct sorted_run_entry *entries, size_t count,
+                             struct sorted_run_pause between)
 {
     unsigned shift = 64 - bucket_bits(count);
     size_t buckets = (size_t)1 << (64 - shift);
@@ -72,9 +72,4 @@ void storage_sorted_run_sort_in_parts(struct sorted_run_entry *entries, size_t c
             pause(&between);
         sort_bucket(entries + begin, ends[b] - begin);
     }
-}
-
-void storage_sorted_run_sort(struct sorted_run_entry *entries, size_t count)
-{
-    storage_sorted_run_sort_in_parts(entries, count, (struct sorted_run_pause){0});
 }

@@ -5,14 +5,13 @@
 
 #include "storage/keys/sorted_run_segment.h"
 
-/* Ascending, as sorted_run_entry_before() has it. Entries of one hash come with ascending ids. */
-void storage_sorted_run_sort(struct sorted_run_entry *entries, size_t count);
-/* The same, with a call of `pause` after each of its parts: very many take long. */
+/* Called after each part of a sort: very many entries take long. */
 struct sorted_run_pause {
     void (*pause)(void *owner); /* NULL: none is made */
     void *owner;
 };
-void storage_sorted_run_sort_in_parts(struct sorted_run_entry *entries, size_t count,
-                                      struct sorted_run_pause between);
+/* Ascending, as sorted_run_entry_before() has it. Entries of one hash come with ascending ids. */
+void storage_sorted_run_sort(struct sorted_run_entry *entries, size_t count,
+                             struct sorted_run_pause between);
 
 #endif

@@ -4,8 +4,8 @@
 #include "core/db/db.h"
 #include "core/wire/sample.h"
 #include "core/wire/tensor.h"
-#include "storage/reading/list.h"
 #include "tests/component/storage_lab.h"
+#include "tests/support/list_page.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -191,21 +191,21 @@ static void on_page(void *owner, const struct weir_reply *reply, const struct we
 
     if (page == NULL)
         fail_msg("%s", err->text);
-    assert_true(listed->count + storage_list_rows(page) <= LISTED_MAX);
+    assert_true(listed->count + list_page_rows(page) <= LISTED_MAX);
     for (int c = 0; c < LIST_COLUMNS; c++)
         columns[c] = listed->columns[c] + listed->count;
-    assert_int_equal(storage_list_unpack(page, reply->frames, columns, &failed), WEIR_OK);
+    assert_int_equal(list_page_unpack(page, reply->frames, columns, &failed), WEIR_OK);
     listed->label_kind = page->label_kind;
     listed->label_width = page->label_width;
     listed->value_type = page->value_type;
     if (page->label_width > 0) {
         struct weir_bytes values = weir_frames_at(reply->frames, LIST_VALUES);
 
-        assert_int_equal(values.size, storage_list_rows(page) * listed_values(listed, 0).size);
+        assert_int_equal(values.size, list_page_rows(page) * listed_values(listed, 0).size);
         memcpy(listed->values + listed->count * listed_values(listed, 0).size, values.at,
                values.size);
     }
-    listed->count += storage_list_rows(page);
+    listed->count += list_page_rows(page);
     listed->cursor = page->cursor;
     listed->end = page->end;
     listed->is_done = true;

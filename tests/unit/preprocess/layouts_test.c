@@ -196,11 +196,10 @@ static void another_edition_is_another_layout(void **state)
     fixture->script.edition = EDITION + 1;
     assert_int_equal(answer(fixture, 0, NOW), WEIR_OK);
     assert_true(fixture->is_changed);
-    assert_int_equal(preprocess_layouts_bytes(fixture->layouts), 0);
     assert_int_equal(fill(fixture, NOW), ROWS);
     fixture->script.edition = 0; /* nobody knows the dataset any more */
     assert_int_equal(answer(fixture, SCRIPT.first, NOW), WEIR_OK);
-    assert_int_equal(preprocess_layouts_bytes(fixture->layouts), 0);
+    assert_int_equal(fill(fixture, NOW), ROWS);
 }
 
 static void what_was_cleared_meanwhile_is_not_taken_for_held(void **state)
@@ -210,7 +209,6 @@ static void what_was_cleared_meanwhile_is_not_taken_for_held(void **state)
     buy(fixture);
     assert_int_equal(fill(fixture, NOW), 0);
     preprocess_layouts_clear(fixture->layouts);
-    assert_int_equal(preprocess_layouts_bytes(fixture->layouts), 0);
     assert_int_equal(answer(fixture, 0, NOW), WEIR_OK);
     assert_true(fixture->is_changed);
     assert_int_equal(fill(fixture, NOW), ROWS);
@@ -224,33 +222,59 @@ static void a_merged_chunk_takes_the_place_of_its_parts(void **state)
     assert_int_equal(fill(fixture, NOW), ROWS);
     assert_int_equal(answer(fixture, SCRIPT.first, NOW), WEIR_OK);
     assert_int_equal(fill(fixture, NOW), ROWS / 2);
-    size_t half = preprocess_layouts_bytes(fixture->layouts);
     fixture->script.count = ROWS;
     assert_int_equal(answer(fixture, SCRIPT.first + ROWS - 1, NOW), WEIR_OK);
     assert_int_equal(fill(fixture, NOW), 0);
-    assert_true(preprocess_layouts_bytes(fixture->layouts) < 2 * half);
+    fixture->script.count = ROWS / 2; /* and a part that of the whole */
+    assert_int_equal(answer(fixture, SCRIPT.first, NOW), WEIR_OK);
+    assert_int_equal(fill(fixture, NOW), ROWS / 2);
+}
+
+/* Fills in the samples of a later block, laid out as those of the script. */
+static size_t fill_block(struct fixture *fixture, uint64_t block, int64_t now_ms)
+{
+    for (size_t i = 0; i < ROWS; i++)
+        fixture->located.samples[i].id = SCRIPT.first + block * WEIR_BLOCK_ROWS + i;
+    return fill(fixture, now_ms);
+}
+
+/* Returns the most chunks that there is room for, even if each took nothing but its columns. */
+static size_t chunks_max(void)
+{
+    WEIR_AUTO_BUF columns = {0};
+    uint32_t bytes[PLACES];
+
+    pack(&SCRIPT, &columns, bytes);
+    return BYTES_MAX / columns.size;
+}
+
+static void expect_bounded(struct fixture *fixture, uint64_t blocks, int64_t now_ms)
+{
+    size_t held = 0;
+
+    for (uint64_t block = 0; block < blocks; block++)
+        held += fill_block(fixture, block, now_ms) == 0;
+    assert_in_range(held, 1, chunks_max());
 }
 
 /* Chunks in use are not given up for new ones; idle ones are. */
 static void memory_is_bounded(void **state)
 {
+    enum { LATER = NOW + LAYOUTS_IDLE_MS };
     struct fixture *fixture = *state;
+    uint64_t blocks = 2 * chunks_max();
 
     buy(fixture);
-    size_t one = preprocess_layouts_bytes(fixture->layouts);
-    for (uint64_t block = 1; block < 2 * BYTES_MAX / one; block++) {
+    for (uint64_t block = 1; block < blocks; block++) {
         fixture->script.first = SCRIPT.first + block * WEIR_BLOCK_ROWS;
         assert_int_equal(answer(fixture, fixture->script.first, NOW), WEIR_OK);
-        assert_true(preprocess_layouts_bytes(fixture->layouts) <= BYTES_MAX);
     }
-    assert_int_equal(fill(fixture, NOW + LAYOUTS_IDLE_MS), 0); /* the first one is in use */
-    assert_int_equal(answer(fixture, fixture->script.first, NOW + LAYOUTS_IDLE_MS), WEIR_OK);
-    assert_true(preprocess_layouts_bytes(fixture->layouts) <= BYTES_MAX);
-    assert_int_equal(fill(fixture, NOW + LAYOUTS_IDLE_MS), 0);
-    for (size_t i = 0; i < fixture->located.count; i++)
-        fixture->located.samples[i].id += fixture->script.first - SCRIPT.first;
-    assert_int_equal(fill(fixture, NOW + LAYOUTS_IDLE_MS),
-                     0); /* the last one has an idle one's room */
+    expect_bounded(fixture, blocks, NOW);
+    assert_int_equal(fill_block(fixture, 0, LATER), 0);
+    assert_int_equal(answer(fixture, fixture->script.first, LATER), WEIR_OK);
+    expect_bounded(fixture, blocks, LATER);
+    assert_int_equal(fill_block(fixture, 0, LATER), 0);          /* it was in use */
+    assert_int_equal(fill_block(fixture, blocks - 1, LATER), 0); /* in an idle one's room */
 }
 
 static void an_answer_that_does_not_fit_is_refused(void **state)
@@ -260,12 +284,12 @@ static void an_answer_that_does_not_fit_is_refused(void **state)
     buy(fixture);
     fixture->script.cut = 1;
     assert_int_equal(answer(fixture, SCRIPT.first, NOW), WEIR_INVALID);
-    assert_int_equal(preprocess_layouts_bytes(fixture->layouts), 0);
+    assert_int_equal(fill(fixture, NOW), ROWS);
     fixture->script = SCRIPT;
     assert_int_equal(answer(fixture, SCRIPT.first + ROWS, NOW), WEIR_INVALID);
     fixture->script.first = (4UL << 44) - ROWS / 2; /* over the end of its block */
     assert_int_equal(answer(fixture, fixture->script.first, NOW), WEIR_INVALID);
-    assert_int_equal(preprocess_layouts_bytes(fixture->layouts), 0);
+    assert_int_equal(fill(fixture, NOW), ROWS);
 }
 
 static void samples_that_are_all_alike_are_where_storage_said(void **state)

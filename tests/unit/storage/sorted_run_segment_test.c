@@ -23,7 +23,7 @@ static size_t draw(struct weir_rng *rng, struct sorted_run_entry *entries, size_
         entries[i] =
             (struct sorted_run_entry){.hash = bits == 0 ? 7 : weir_rng_next(rng) >> (64 - bits),
                                       .id = weir_rng_below(rng, ids)};
-    storage_sorted_run_sort(entries, count);
+    storage_sorted_run_sort(entries, count, (struct sorted_run_pause){0});
     for (size_t i = 0; i < count; i++) {
         if (kept == 0 || sorted_run_entry_before(&entries[kept - 1], &entries[i]))
             entries[kept++] = entries[i];
@@ -72,7 +72,7 @@ static void an_entry_of_a_large_run_takes_nine_bytes(void **state)
         entries[i] = (struct sorted_run_entry){
             .hash = weir_rng_below(&rng, SORTED_RUN_SEGMENT_ENTRIES * (UINT64_MAX / 10000000)),
             .id = weir_rng_below(&rng, 10000000)};
-    storage_sorted_run_sort(entries, SORTED_RUN_SEGMENT_ENTRIES);
+    storage_sorted_run_sort(entries, SORTED_RUN_SEGMENT_ENTRIES, (struct sorted_run_pause){0});
     assert_true(storage_sorted_run_segment_pack(entries, SORTED_RUN_SEGMENT_ENTRIES, &packed) <
                 9 * SORTED_RUN_SEGMENT_ENTRIES);
 }
@@ -127,7 +127,7 @@ static void sorting_agrees_with_qsort(void **state)
                                                    .id = i};
         memcpy(right, entries, count * sizeof(*right));
         qsort(right, count, sizeof(*right), by_hash);
-        storage_sorted_run_sort(entries, count);
+        storage_sorted_run_sort(entries, count, (struct sorted_run_pause){0});
         assert_memory_equal(entries, right, count * sizeof(*right));
     }
 }
@@ -146,8 +146,7 @@ static void very_many_are_sorted_in_parts(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT; i++)
         entries[i] = (struct sorted_run_entry){.hash = weir_mix64(i), .id = i};
-    storage_sorted_run_sort_in_parts(entries, COUNT,
-                                     (struct sorted_run_pause){count_pause, &pauses});
+    storage_sorted_run_sort(entries, COUNT, (struct sorted_run_pause){count_pause, &pauses});
     assert_in_range(pauses, PARTS_MIN, COUNT / SORTED_RUN_SEGMENT_ENTRIES);
     for (size_t i = 1; i < COUNT; i++)
         assert_true(sorted_run_entry_before(&entries[i - 1], &entries[i]));
