@@ -10,6 +10,9 @@ static void on_health(void *owner, struct weir_request *request)
         .session = orch->session,
         .up_ms = weir_now_ms() - orch->topics.started_ms,
         .cpu_ns = weir_cpu_ns(),
+        .longest_turn_ns = weir_loop_longest_turn_ns(orch->context.loop),
+        .turned_away = weir_rpc_turned_away(request->server),
+        .strangers = weir_rpc_strangers(request->server),
     };
     weir_rpc_reply(request->server, &request->route, MSG_health_is, &answer, NULL);
 }

@@ -52,6 +52,7 @@ void orchestrator_watchers_attach(const struct watchers *watchers, struct orches
         .context = &orch->context,
         .runs = &orch->runs,
         .pipelines = &orch->pipelines,
+        .server = orch->topics.server,
         .pool = orch->pool,
         .postgres = postgres,
         .started_ms = orch->topics.started_ms,

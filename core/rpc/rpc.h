@@ -135,7 +135,6 @@ struct weir_refusal {
 /* Told of every refusal, for an audit. The log tells of 20 a minute for each endpoint. */
 typedef void weir_refusal_fn(void *owner, const struct weir_refusal *refusal);
 void weir_rpc_on_refusal(struct weir_rpc_server *server, weir_refusal_fn *fn, void *owner);
-uint64_t weir_rpc_refusals(const struct weir_rpc_server *server);
 
 void weir_rpc_server_close(struct weir_rpc_server *server);
 WEIR_DEFINE_AUTO(weir_rpc_server, weir_rpc_server_close)
@@ -144,8 +143,8 @@ const char *weir_rpc_endpoint(const struct weir_rpc_server *server);
 /* The first endpoint, and over TCP the key behind it: what a peer connects to. To have it is to be let in: send it over
  * local sockets only, and log it nowhere. */
 const char *weir_rpc_address(const struct weir_rpc_server *server);
-/* Number of messages turned away before a handler saw them. */
-uint64_t weir_rpc_malformed(const struct weir_rpc_server *server);
+/* Number of messages turned away before a handler saw them: malformed, not served, or not their sender's to send. */
+uint64_t weir_rpc_turned_away(const struct weir_rpc_server *server);
 /* Number of connections turned away for want of the key. */
 uint64_t weir_rpc_strangers(const struct weir_rpc_server *server);
 

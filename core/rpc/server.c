@@ -42,9 +42,8 @@ struct weir_rpc_server {
     struct weir_gate *gate; /* NULL: no listener has keys */
     weir_refusal_fn *refused;
     void *refused_owner;
-    uint64_t refusals;
     struct weir_buf header; /* of the message going out */
-    uint64_t malformed;
+    uint64_t turned_away;
     uint64_t cuts; /* of connections, as logged (inflow.h) */
     int64_t cuts_log_ms;
     bool draining;
@@ -205,7 +204,7 @@ bool weir_rpc_push(struct weir_rpc_server *server, const struct weir_route *rout
 static void turn_away(struct weir_rpc_server *server, const struct weir_error *err)
 {
     const struct weir_route *route = &server->parts->route;
-    server->malformed++;
+    server->turned_away++;
     weir_rpc_refuse(server, route, err);
     weir_answered_forget(&listener_of(server, route)->answered, route); /* it cost nothing */
 }
@@ -222,7 +221,6 @@ static void note_refusal(struct weir_listener *listener, const struct weir_refus
 {
     struct weir_rpc_server *server = listener->server;
     const struct weir_sender *sender = refusal->sender;
-    server->refusals++;
     if (server->refused != NULL)
         server->refused(server->refused_owner, refusal);
     if (weir_listener_may_report(listener))
@@ -337,8 +335,9 @@ static void report_cuts(struct weir_rpc_server *server)
     int64_t now_ms = weir_loop_now_ms(server->loop);
     if (cuts == server->cuts || now_ms < server->cuts_log_ms)
         return;
-    weir_log(WEIR_LOG_WARN, "connections that sent too much at once were cut", "times=%llu",
-             (unsigned long long)(cuts - server->cuts));
+    weir_log(WEIR_LOG_WARN, "connections that sent too much at once were cut",
+             "times=%llu held_bytes=%zu", (unsigned long long)(cuts - server->cuts),
+             weir_inflow_charged());
     server->cuts = cuts;
     server->cuts_log_ms = now_ms + CUTS_LOG_MS;
 }
@@ -579,11 +578,6 @@ void weir_rpc_on_refusal(struct weir_rpc_server *server, weir_refusal_fn *fn, vo
     server->refused_owner = owner;
 }
 
-uint64_t weir_rpc_refusals(const struct weir_rpc_server *server)
-{
-    return server->refusals;
-}
-
 enum weir_status weir_rpc_serve(struct weir_loop *loop, const char *endpoint,
                                 const struct weir_rpc_handler *handlers, void *owner,
                                 struct weir_rpc_server **ret_server, struct weir_error *err)
@@ -624,7 +618,7 @@ uint64_t weir_rpc_strangers(const struct weir_rpc_server *server)
     return count;
 }
 
-uint64_t weir_rpc_malformed(const struct weir_rpc_server *server)
+uint64_t weir_rpc_turned_away(const struct weir_rpc_server *server)
 {
-    return server->malformed;
+    return server->turned_away;
 }

@@ -280,6 +280,8 @@ static void answer_health(struct running *running, const struct weir_request *re
         .up_ms = weir_now_ms() - running->started_ms,
         .cpu_ns = weir_cpu_ns(),
         .longest_turn_ns = weir_loop_longest_turn_ns(running->loop),
+        .turned_away = weir_rpc_turned_away(running->server),
+        .strangers = weir_rpc_strangers(running->server),
     };
     weir_rpc_reply(request->server, &request->route, MSG_health_is, &answer, NULL);
 }

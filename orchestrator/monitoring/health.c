@@ -39,6 +39,8 @@ static void on_health(void *owner, const struct weir_reply *reply, const struct 
         FIGURE(part->draft, service_cpu, (double)is->cpu_ns / NS_PER_SECOND, call->service);
         FIGURE(part->draft, service_turn, (double)is->longest_turn_ns / NS_PER_SECOND,
                call->service);
+        FIGURE(part->draft, service_turned_away, is->turned_away, call->service);
+        FIGURE(part->draft, service_strangers, is->strangers, call->service);
     }
     health->are_all_up = health->are_all_up && is != NULL;
     if (--health->open == 0)

@@ -9,9 +9,10 @@ struct monitor_origins {
     struct context *context;
     struct runs *runs;
     struct pipelines *pipelines;
-    const struct pool *pool; /* NULL: workers are somebody else's */
-    const char *postgres;    /* conninfo */
-    int64_t started_ms;      /* of the orchestrator's work */
+    const struct weir_rpc_server *server; /* of the orchestrator */
+    const struct pool *pool;              /* NULL: workers are somebody else's */
+    const char *postgres;                 /* conninfo */
+    int64_t started_ms;                   /* of the orchestrator's work */
 };
 
 #endif

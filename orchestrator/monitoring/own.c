@@ -167,6 +167,10 @@ void orchestrator_monitor_own(const struct monitor_origins *origins,
     double up_seconds = (double)(weir_now_ms() - origins->started_ms) / 1000;
     FIGURE(figures, uptime, up_seconds, NULL);
     FIGURE(figures, service_uptime, up_seconds, "orchestrator");
+    FIGURE(figures, service_turn, seconds(weir_loop_longest_turn_ns(origins->context->loop)),
+           "orchestrator");
+    FIGURE(figures, service_turned_away, weir_rpc_turned_away(origins->server), "orchestrator");
+    FIGURE(figures, service_strangers, weir_rpc_strangers(origins->server), "orchestrator");
     FIGURE(figures, events, origins->context->events, NULL);
     FIGURE(figures, cache_limit, origins->context->cache_bytes, NULL);
     add_pipelines(origins, figures);

@@ -118,6 +118,9 @@ def assert_as_told(lab, url, events):
         found = page.get(name, pipeline="lab")
         assert found is not None and abs(found - value) < 1e-5, (name, found, value)
     assert page.get("weir_pipeline_state", pipeline="lab", state="FINISHED") == 1
+    for service in ("orchestrator", "storage", "selector", "dispatcher"):
+        assert page.get("weir_service_strangers_total", service=service) == 0, service
+        assert page.get("weir_service_messages_turned_away_total", service=service) is not None, service
     trained = [e for e in events if e["event"] == "training_finished"]
     assert page.get("weir_samples_delivered_total", pipeline="lab") >= sum(e["samples"] for e in trained) > 0
     assert page.get("weir_batches_delivered_total", pipeline="lab") > 0
@@ -199,7 +202,8 @@ def assert_feeds_are_told(lab, url):
 def assert_never_back(before, after):
     for key, value in before.counters().items():
         assert after.values.get(key, value) >= value, (key, value, after.values[key])
-    lost = {key for key in before.counters() if key not in after.values and key[0] not in ("weir_service_cpu_seconds_total",)}
+    of_a_process = ("weir_service_cpu_seconds_total", "weir_service_messages_turned_away_total", "weir_service_strangers_total")
+    lost = {key for key in before.counters() if key not in after.values and key[0] not in of_a_process}
     assert not lost, lost
 
 

@@ -34,7 +34,8 @@ struct nonsense {
     const struct weir_message_info *served[TYPES_MAX];
     size_t served_count;
     size_t open, refused, answered;
-    uint64_t session; /* of who answered health */
+    uint64_t session;     /* of who answered health; 0: none tells it */
+    uint64_t turned_away; /* messages, as it told last */
     bool is_healthy;
 };
 
@@ -190,7 +191,9 @@ static void on_health(void *owner, const struct weir_reply *reply, const struct 
         fprintf(stderr, "health: %s\n", err != NULL ? err->text : "another answer");
         return;
     }
-    uint64_t session = ((const struct msg_health_is *)reply->message)->session;
+    const struct msg_health_is *health = reply->message;
+    uint64_t session = health->session;
+    nonsense->turned_away = health->turned_away;
     if (nonsense->session != 0 && nonsense->session != session) {
         fprintf(stderr, "another process answers: the one before has ended\n");
         nonsense->is_healthy = false;
@@ -229,6 +232,17 @@ static void on_probed(void *owner, const struct weir_reply *reply, const struct 
     nonsense->open--;
     if (err == NULL || (strstr(err->text, "is not served at") == NULL && !is_not_for_trainers(err)))
         nonsense->served[nonsense->served_count++] = probe->info;
+}
+
+/* Unless it tells us nothing of its health. */
+static bool has_counted_what_it_does_not_serve(const struct nonsense *nonsense)
+{
+    size_t others = weir_message_count() - nonsense->served_count;
+    bool is_counted = nonsense->session == 0 || nonsense->turned_away >= others;
+    if (!is_counted)
+        fprintf(stderr, "%zu messages are not served, %llu were turned away\n", others,
+                (unsigned long long)nonsense->turned_away);
+    return is_counted;
 }
 
 /* Finds the messages that are served: those that are not refused for that. */
@@ -283,7 +297,8 @@ int main(int argc, char **argv)
     bool survived = is_the_same(&nonsense);
     if (survived)
         probe_all(&nonsense);
-    survived = survived && send_all(&nonsense, strtoull(argv[3], NULL, 10));
+    survived = survived && send_all(&nonsense, strtoull(argv[3], NULL, 10)) &&
+               has_counted_what_it_does_not_serve(&nonsense);
     printf("%s: seed %s, %zu messages are served, %zu answered, %zu refused: %s\n", argv[1],
            argv[2], nonsense.served_count, nonsense.answered, nonsense.refused,
            survived ? "survived" : "ENDED");

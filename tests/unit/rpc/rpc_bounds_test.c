@@ -201,7 +201,7 @@ static void a_message_of_100000_frames_is_refused_and_its_sender_stays(void **st
     weir_buf_append(&stranger.begin, (const uint8_t[]){0, 0}, 2);
     long before_kb = begin_peak_kb();
     be_asked_during(fixture, &stranger);
-    while (weir_rpc_malformed(fixture->server) == 0)
+    while (weir_rpc_turned_away(fixture->server) == 0)
         be_asked(fixture);
     assert_int_equal(weir_inflow_cuts(), cuts);
     assert_grew_at_most(before_kb, 48 * MIB, "100,000 frames");

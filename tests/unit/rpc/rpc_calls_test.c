@@ -48,7 +48,7 @@ static void a_message_nobody_serves_is_refused(void **state)
     test_loop_until(fixture->loop, &fixture->done);
     assert_int_equal(fixture->err.status, WEIR_UNSUPPORTED);
     assert_non_null(strstr(fixture->err.text, "message locate (0x010b) is not served at "));
-    assert_int_equal(weir_rpc_malformed(fixture->server), 1);
+    assert_int_equal(weir_rpc_turned_away(fixture->server), 1);
 }
 
 static void many_requests_are_answered_each_once(void **state)

@@ -338,7 +338,7 @@ static void malformed_messages_are_counted_and_refused(void **state)
         send_hostile(socket, &CASES[i]);
         if (CASES[i].request != 0)
             assert_int_equal(receive_refusal(fixture->loop, socket), CASES[i].request);
-        while (weir_rpc_malformed(server) < i + 1)
+        while (weir_rpc_turned_away(server) < i + 1)
             weir_loop_step(fixture->loop, 1);
     }
     zmq_close(socket);
@@ -360,7 +360,7 @@ static void send_many(void *socket, size_t frames, const void *at, size_t size)
 static void expect_one_refusal(struct fixture *fixture, void *socket)
 {
     assert_int_equal(receive_refusal(fixture->loop, socket), 9);
-    assert_int_equal(weir_rpc_malformed(fixture->server), 1);
+    assert_int_equal(weir_rpc_turned_away(fixture->server), 1);
     assert_int_equal(fixture->served, 0);
     ask(fixture, LONG_MS);
     test_loop_until(fixture->loop, &fixture->done);

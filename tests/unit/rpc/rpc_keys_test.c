@@ -32,7 +32,7 @@ static void expect_strangers(struct fixture *fixture, uint64_t strangers, int se
     test_loop_rounds(fixture->loop, 5);
     assert_true(weir_rpc_strangers(fixture->server) >= strangers);
     assert_int_equal(fixture->served, served);
-    assert_int_equal(weir_rpc_malformed(fixture->server), 0);
+    assert_int_equal(weir_rpc_turned_away(fixture->server), 0);
 }
 
 static void expect_answer(struct fixture *fixture)

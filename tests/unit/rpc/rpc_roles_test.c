@@ -100,7 +100,7 @@ static void a_trainer_is_refused_what_is_not_declared_for_it_before_it_is_decode
         assert_int_not_equal(send_rubbish(fixture, platform, info->type).status, WEIR_DENIED);
     }
     assert_int_equal(fixture->served, 0);
-    assert_int_equal(weir_rpc_malformed(fixture->server), 2 * weir_message_count());
+    assert_int_equal(weir_rpc_turned_away(fixture->server), 2 * weir_message_count());
     zmq_close(trainer);
     zmq_close(platform);
 }
