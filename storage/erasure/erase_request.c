@@ -355,24 +355,6 @@ enum weir_status storage_erase_accept_all(struct eraser *eraser,
     return status;
 }
 
-enum weir_status storage_erase_accept(struct eraser *eraser, const struct msg_erase_accept *asked,
-                                      struct weir_arena *arena, struct msg_erase_accepted *answer,
-                                      struct weir_error *err)
-{
-    struct erase_acceptance one = {.asked = asked, .arena = arena};
-    struct erase_acceptance *const all[] = {&one};
-    enum weir_status status = storage_ready(eraser->store, err);
-
-    if (status == WEIR_OK)
-        status = storage_erase_accept_all(eraser, all, 1, err);
-    if (status != WEIR_OK)
-        return status;
-    *answer = one.answer;
-    if (one.status != WEIR_OK)
-        *err = one.err;
-    return one.status;
-}
-
 static struct weir_strs split_lines(const char *text, struct weir_arena *arena)
 {
     size_t count = 0, capacity = 1;

@@ -49,10 +49,6 @@ struct erase_acceptance {
 enum weir_status storage_erase_accept_all(struct eraser *eraser,
                                           struct erase_acceptance *const *all, size_t count,
                                           struct weir_error *err) WEIR_MUST_USE;
-/* The same of one. */
-enum weir_status storage_erase_accept(struct eraser *eraser, const struct msg_erase_accept *asked,
-                                      struct weir_arena *arena, struct msg_erase_accepted *answer,
-                                      struct weir_error *err) WEIR_MUST_USE;
 enum weir_status storage_erase_describe(struct eraser *eraser,
                                         const struct msg_erase_request *asked,
                                         struct weir_arena *arena, struct msg_erase_is *answer,

@@ -191,14 +191,15 @@ static bool is_waiting(const struct read_queue *queue, const struct weir_route *
 static enum weir_status check(const struct read_queue *queue, const struct weir_request *request,
                               struct weir_error *err)
 {
+    uint64_t key = weir_rpc_quota_key(request);
     enum weir_status status = storage_reading_check(request->message, err);
 
-    if (status != WEIR_OK ||
-        weir_quota_allows(&queue->quota, weir_rpc_quota_key(request), 1, READS_WAITING_MAX))
+    if (status != WEIR_OK || weir_quota_allows(&queue->quota, key, 1, READS_WAITING_MAX))
         return status;
     return weir_fail(err, WEIR_UNAVAILABLE,
-                     "as many reads wait as can, of %d, beside what one key leaves to others",
-                     READS_WAITING_MAX);
+                     "%zu reads of this key and %zu in all wait, of at most %d: one key leaves as "
+                     "many to others as it has; asking again may succeed",
+                     storage_read_queue_has(queue, key), queue->count, READS_WAITING_MAX);
 }
 
 void storage_read_queue_add(struct read_queue *queue, const struct weir_request *request)

@@ -198,16 +198,10 @@ static void a_file_is_replaced(struct fixture *fixture)
 static void a_sample_is_erased(struct fixture *fixture)
 {
     const uint64_t ids[] = {id_of(fixture, 4)};
-    WEIR_AUTO(weir_arena) arena = weir_arena_new();
-    struct msg_erase_accepted accepted;
-    struct weir_error err;
 
-    assert_int_equal(
-        storage_erase_accept(&fixture->inside.storage->eraser,
-                             &(struct msg_erase_accept){
-                                 .uuid = "one", .dataset = "", .reference = "", .ids = {ids, 1}},
-                             arena, &accepted, &err),
-        WEIR_OK);
+    (void)storage_inside_erase(
+        &fixture->inside,
+        &(struct msg_erase_accept){.uuid = "one", .dataset = "", .reference = "", .ids = {ids, 1}});
     await(fixture, &fixture->dataset->accounts.erased, 1);
 }
 

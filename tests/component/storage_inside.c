@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "core/base/memory.h"
+#include "storage/erasure/erasure_steps.h"
 #include "storage/reading/serve.h"
 
 #include <fcntl.h>
@@ -80,4 +81,17 @@ struct dataset *storage_inside_declare(struct storage_inside *inside, const char
         weir_loop_step(inside->loop, TEST_STEP_MS);
     }
     return dataset;
+}
+
+struct msg_erase_accepted storage_inside_erase(struct storage_inside *inside,
+                                               const struct msg_erase_accept *asked)
+{
+    struct erase_acceptance one = {.asked = asked, .arena = inside->arena};
+    struct erase_acceptance *const all[] = {&one};
+    struct weir_error err;
+
+    weir_require(storage_ready(&inside->storage->store, &err) == WEIR_OK);
+    weir_require(storage_erase_accept_all(&inside->storage->eraser, all, 1, &err) == WEIR_OK);
+    weir_require(one.status == WEIR_OK);
+    return one.answer;
 }

@@ -25,5 +25,8 @@ void storage_inside_open(struct storage_inside *inside);
 void storage_inside_write(struct storage_inside *inside, const char *name, const char *text);
 /* Declares a dataset: `yaml` is one of the list datasets:, %s in it the source folder. Waits until it is scanned. */
 struct dataset *storage_inside_declare(struct storage_inside *inside, const char *yaml);
+/* Has an erasure accepted, which must be; the answer lives in inside->arena. */
+struct msg_erase_accepted storage_inside_erase(struct storage_inside *inside,
+                                               const struct msg_erase_accept *asked);
 
 #endif

@@ -56,12 +56,8 @@ static void erase_me(struct storage_inside *inside)
     static const char *const SUBJECTS[] = {"me"};
     const struct msg_erase_accept accept = {
         .uuid = "u-1", .dataset = "", .subjects = {SUBJECTS, 1}, .reference = ""};
-    WEIR_AUTO(weir_arena) arena = weir_arena_new();
-    struct msg_erase_accepted accepted;
-    struct weir_error err;
+    struct msg_erase_accepted accepted = storage_inside_erase(inside, &accept);
 
-    assert_int_equal(
-        storage_erase_accept(&inside->storage->eraser, &accept, arena, &accepted, &err), WEIR_OK);
     assert_int_equal(accepted.erasure, 1);
     assert_int_equal(accepted.matched, MINE);
 }
@@ -256,9 +252,7 @@ static void fingerprints_of_what_is_verified_go_also_after_a_death(void **state)
 /* Requests that wait together share look-ups, tombstones, passes and the search; what each is told is its own. */
 static void many_requests_cost_one_epoch_and_each_has_its_own_sample(void **state)
 {
-    WEIR_AUTO(weir_arena) arena = weir_arena_new();
     struct storage_inside *inside = *state;
-    struct msg_erase_accepted accepted;
     struct weir_error err;
     WEIR_AUTO_BUF text = {0};
     int64_t limit_ms = weir_now_ms() + TEST_PATIENCE_MS;
@@ -283,9 +277,7 @@ static void many_requests_cost_one_epoch_and_each_has_its_own_sample(void **stat
         const struct msg_erase_accept accept = {
             .uuid = uuid, .dataset = "", .subjects = {subjects, 1}, .reference = ""};
 
-        assert_int_equal(
-            storage_erase_accept(&inside->storage->eraser, &accept, arena, &accepted, &err),
-            WEIR_OK);
+        (void)storage_inside_erase(inside, &accept);
     }
     for (uint64_t number = 1; number <= CROWD; number++) {
         struct msg_erase_is answer = {.state = ""};
@@ -348,16 +340,12 @@ static void samples_are_put_under_tombstones_by_their_own_bytes(void **state)
     const struct msg_erase_accept accept = {
         .uuid = "u-1", .dataset = "", .subjects = {ME, 1}, .reference = ""};
     struct storage_inside *inside = *state;
-    struct msg_erase_accepted accepted;
-    struct weir_error err;
     uint64_t before;
 
     inside->storage->eraser.epoch_ids = ERASE_PAGE_IDS;
     write_lines_of_me(inside, MANY);
     before = bytes_read();
-    assert_int_equal(
-        storage_erase_accept(&inside->storage->eraser, &accept, inside->arena, &accepted, &err),
-        WEIR_OK);
+    (void)storage_inside_erase(inside, &accept);
     await(inside, "tombstoned");
     assert_int_equal(page(inside, 0).samples, MANY + MINE);
     assert_in_range((bytes_read() - before) / (MANY + MINE), 0, READ_TIMES_MAX * LINE_BYTES);
