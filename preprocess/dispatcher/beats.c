@@ -332,6 +332,47 @@ static enum weir_status check_room(const struct pool *pool, const struct pool_be
                      pool->quota.keys.size, POOL_WORKERS_MAX, beat->key, POOL_FORGET_MS / 60000);
 }
 
+/* Refuses whoever may not beat under this name, and a worker for which there is no room. */
+static enum weir_status check_sender(const struct dispatcher *dispatcher,
+                                     const struct weir_request *request,
+                                     const struct pool_beat *heard, struct weir_error *err)
+{
+    enum weir_status status = check(request->message, err);
+    if (status == WEIR_OK)
+        status = preprocess_dispatcher_check_name(weir_rpc_sender(request), heard->name, err);
+    return status == WEIR_OK ? check_room(&dispatcher->pool, heard, err) : status;
+}
+
+/* Takes in what the worker in a slot says, and gives it work. */
+static void attend(struct dispatcher *dispatcher, const struct weir_request *request,
+                   struct dispatcher_visit *visit)
+{
+    struct pool_worker *worker = &dispatcher->pool.worker[visit->worker];
+    note_state(request->message, worker);
+    worker->drains = preprocess_scaling_drains(&dispatcher->scaling, worker->name);
+    visit->drains = worker->drains;
+    worker->route = request->route;
+    preprocess_plans_hear_disk(&dispatcher->plans, request->message);
+    note_costs(dispatcher, request, worker);
+    take_fits(dispatcher, request);
+    lease_jobs(dispatcher, visit, request);
+}
+
+/* The columns of an answer to a beat. */
+static struct msg_worker_orders tell_orders(const struct dispatcher_orders *orders)
+{
+    return (struct msg_worker_orders){
+        .jobs = {orders->jobs, orders->count},
+        .attempts = {orders->attempts, orders->count},
+        .groups = {orders->groups, orders->count},
+        .fences = {orders->fences, orders->count},
+        .sessions = {orders->sessions, orders->count},
+        .ranks = {orders->ranks, orders->count},
+        .planned_jobs = {orders->planned_jobs, orders->planned},
+        .plan_changes = {orders->plan_changes, orders->planned},
+    };
+}
+
 void preprocess_dispatcher_on_worker_beat(void *state, struct weir_request *request)
 {
     struct dispatcher *dispatcher = state;
@@ -342,49 +383,28 @@ void preprocess_dispatcher_on_worker_beat(void *state, struct weir_request *requ
                                     .session = beat->session,
                                     .key = weir_rpc_sender(request)->name};
     struct weir_error err;
-    if (check(beat, &err) != WEIR_OK ||
-        preprocess_dispatcher_check_name(weir_rpc_sender(request), beat->worker, &err) != WEIR_OK ||
-        check_room(pool, &heard, &err) != WEIR_OK) {
+    if (check_sender(dispatcher, request, &heard, &err) != WEIR_OK) {
         weir_rpc_refuse(request->server, &request->route, &err);
         return;
     }
     bool is_known = false;
-    int slot = preprocess_pool_hear(pool, &heard, weir_loop_now_ms(dispatcher->loop), &is_known);
+    int64_t now_ms = weir_loop_now_ms(dispatcher->loop);
+    int slot = preprocess_pool_hear(pool, &heard, now_ms, &is_known);
     struct dispatcher_visit visit = {.worker = (uint32_t)slot,
                                      .session = beat->session,
                                      .lease_ms =
                                          preprocess_pool_lease_ms(pool, DISPATCHER_LEASE_MS)};
-    struct dispatcher_orders *orders = &dispatcher->orders;
-    orders->count = orders->planned = 0;
-    if (slot >= 0) {
-        struct pool_worker *worker = &pool->worker[slot];
-        note_state(beat, worker);
-        worker->drains = preprocess_scaling_drains(&dispatcher->scaling, worker->name);
-        visit.drains = worker->drains;
-        worker->route = request->route;
-        preprocess_plans_hear_disk(&dispatcher->plans, beat);
-        note_costs(dispatcher, request, worker);
-        take_fits(dispatcher, request);
-        lease_jobs(dispatcher, &visit, request);
-    }
-    struct msg_worker_orders answer = {
-        .session = beat->session,
-        .lease_ms = (uint32_t)visit.lease_ms,
-        .jobs = {orders->jobs, orders->count},
-        .attempts = {orders->attempts, orders->count},
-        .groups = {orders->groups, orders->count},
-        .fences = {orders->fences, orders->count},
-        .sessions = {orders->sessions, orders->count},
-        .known = is_known,
-        .ranks = {orders->ranks, orders->count},
-        .beat_ms = (uint32_t)preprocess_pool_beat_ms(pool),
-        .wipe = dispatcher->wipe,
-        .planned_jobs = {orders->planned_jobs, orders->planned},
-        .plan_changes = {orders->plan_changes, orders->planned},
-        .drains = visit.drains,
-        .unreached = slot >= 0 && preprocess_pool_is_unreached(&pool->worker[slot],
-                                                               weir_loop_now_ms(dispatcher->loop)),
-    };
+    dispatcher->orders.count = dispatcher->orders.planned = 0;
+    if (slot >= 0)
+        attend(dispatcher, request, &visit);
+    struct msg_worker_orders answer = tell_orders(&dispatcher->orders);
+    answer.session = beat->session;
+    answer.lease_ms = (uint32_t)visit.lease_ms;
+    answer.known = is_known;
+    answer.beat_ms = (uint32_t)preprocess_pool_beat_ms(pool);
+    answer.wipe = dispatcher->wipe;
+    answer.drains = visit.drains;
+    answer.unreached = slot >= 0 && preprocess_pool_is_unreached(&pool->worker[slot], now_ms);
     preprocess_dispatcher_tell_keys(dispatcher, request, &answer);
     weir_rpc_reply(request->server, &request->route, MSG_worker_orders, &answer, NULL);
     preprocess_dispatcher_expect_ahead(dispatcher);

@@ -334,29 +334,20 @@ static enum weir_status open_attempt(struct dispatcher *dispatcher,
     return status;
 }
 
-static void on_client_open(void *state, struct weir_request *request)
+/* Describes the job that a consumer has opened: what it is made of, and where the consumer stands in it. `begun` is the
+ * packed position that it begins at. Arrays live in the request's arena. */
+static struct msg_client_opened describe_opened(struct dispatcher *dispatcher,
+                                                const struct dispatcher_entry *entry,
+                                                const struct dispatcher_opened *opened,
+                                                const struct weir_request *request,
+                                                struct weir_bytes begun)
 {
-    struct dispatcher *dispatcher = state;
-    struct dispatcher_entry *entry = NULL;
-    struct dispatcher_opened opened;
-    struct weir_error err;
-    const struct msg_client_open *opening = request->message;
-    if (open_attempt(dispatcher, request, &entry, &opened, &err) != WEIR_OK) {
-        refuse(request, &err);
-        return;
-    }
-    if (preprocess_dispatcher_waits(dispatcher, entry, request, client_open_of_job))
-        return;
     const struct preprocess_geometry *geometry = &entry->plan.geometry;
-    WEIR_AUTO_BUF begun = {0};
-    if (opened.attempt != 0) /* they have leases by the time that its credit comes */
-        preprocess_dispatcher_hint(dispatcher, entry->number);
-    if (opened.begun != NULL)
-        weir_position_pack(opened.begun, &begun);
+    const struct msg_client_open *opening = request->message;
     struct msg_client_opened message = {
-        .attempt = opened.attempt,
-        .newest = opened.newest,
-        .fence = opened.fence,
+        .attempt = opened->attempt,
+        .newest = opened->newest,
+        .fence = opened->fence,
         .samples = geometry->samples,
         .epochs = geometry->epochs,
         .batches_per_epoch = geometry->batches_per_epoch,
@@ -368,17 +359,39 @@ static void on_client_open(void *state, struct weir_request *request)
         .last_dropped = geometry->last == PREPROCESS_LAST_DROP,
         .ranks = geometry->ranks,
         .delivery = entry->plan.delivery,
-        .position = weir_buf_view(&begun),
-        .joined = opened.joined,
-        .superseded = opened.superseded,
-        .reload = opened.reload,
-        .batches = opened.batches,
+        .position = begun,
+        .joined = opened->joined,
+        .superseded = opened->superseded,
+        .reload = opened->reload,
+        .batches = opened->batches,
         .batch_bytes =
             preprocess_plan_row_bytes(&entry->plan) * geometry->batch_samples / geometry->ranks,
         .memory = preprocess_dispatcher_memory(dispatcher, entry, opening->rank, request->arena),
     };
     preprocess_elements_tell(entry->plan.chain, request->arena, &message);
     preprocess_tensors_tell(entry->plan.chain, &entry->before, request->arena, &message);
+    return message;
+}
+
+static void on_client_open(void *state, struct weir_request *request)
+{
+    struct dispatcher *dispatcher = state;
+    struct dispatcher_entry *entry = NULL;
+    struct dispatcher_opened opened;
+    struct weir_error err;
+    if (open_attempt(dispatcher, request, &entry, &opened, &err) != WEIR_OK) {
+        refuse(request, &err);
+        return;
+    }
+    if (preprocess_dispatcher_waits(dispatcher, entry, request, client_open_of_job))
+        return;
+    WEIR_AUTO_BUF begun = {0};
+    if (opened.attempt != 0) /* they have leases by the time that its credit comes */
+        preprocess_dispatcher_hint(dispatcher, entry->number);
+    if (opened.begun != NULL)
+        weir_position_pack(opened.begun, &begun);
+    struct msg_client_opened message =
+        describe_opened(dispatcher, entry, &opened, request, weir_buf_view(&begun));
     preprocess_dispatcher_lend_pair(dispatcher, request, &message);
     reply(request, MSG_client_opened, &message);
 }

@@ -238,62 +238,99 @@ static int64_t compress(struct worker *worker, struct worker_batch *batch, int64
     return after_ns;
 }
 
-static void make(struct worker *worker, const struct worker_make *what)
-{
-    struct worker_lease *lease = preprocess_flow_lease(&worker->flow, what->fence);
-    struct worker_job *job = preprocess_worker_job_for(worker, lease);
+/* A batch that is made, or a part of a fit, on its way. */
+struct making {
+    const struct worker_make *what;
+    struct worker_lease *lease;
+    struct worker_job *job;
     struct source source;
-    if (job == NULL || !find_source(worker, lease, &source)) { /* closed, or described again */
-        preprocess_flow_suspend(&worker->flow, what->fence);
-        return;
-    }
-    struct batch_request request = {.job = source.job->number,
-                                    .plan = &source.job->plan,
-                                    .located = &source.task->located,
-                                    .fetched = &source.task->fetched,
-                                    .sums = &worker->sums,
-                                    .flow = &worker->flow,
-                                    .batch = what->batch,
-                                    .tells_line = job->reason[0] == '\0'};
-    struct worker_batch *batch = NULL;
-    struct weir_error err = {.text = "storage cannot read it either"};
-    enum weir_status status;
     struct sharing sharing;
-    preprocess_sharing_find(worker, lease, job, what->batch, bytes_of(&request), &sharing);
-    preprocess_worker_busy_with(worker, &sharing);
+    struct worker_batch *batch; /* NULL: it failed, or is folded into the fit */
+};
+
+/* Returns true for a part of a fit, of which no batch comes. */
+static bool is_fit(const struct making *making)
+{
+    return making->lease->attempt == 0;
+}
+
+/* Makes the batch where its consumers are to read it. WEIR_TIMEOUT: the next round goes on with it. */
+static enum weir_status make_somewhere(struct worker *worker, struct making *making,
+                                       struct batch_request *request, struct weir_error *err)
+{
+    if (is_fit(making))
+        return preprocess_batch_maker_fold(worker->batch_maker, request,
+                                           &making->source.task->partial, err);
+    if (making->sharing.count > 1)
+        return make_shared(worker, making->lease->production, request, &making->batch, err);
+    return make_lent(worker, making->what, request, &making->batch, err);
+}
+
+/* Charges the job with what making takes: CPU time, also to those that share it, and reading. */
+static enum weir_status make_charged(struct worker *worker, struct making *making,
+                                     struct batch_request *request, struct weir_error *err)
+{
+    struct worker_job *job = making->job;
     int64_t before_ns = weir_cpu_thread_ns();
     struct batch_maker_read before_read = preprocess_batch_maker_read(worker->batch_maker);
     struct kept_tally before_kept = preprocess_batch_maker_kept(worker->batch_maker)->tally;
-    if (lease->attempt == 0)
-        status =
-            preprocess_batch_maker_fold(worker->batch_maker, &request, &source.task->partial, &err);
-    else if (sharing.count > 1)
-        status = make_shared(worker, lease->production, &request, &batch, &err);
-    else
-        status = make_lent(worker, what, &request, &batch, &err);
+    enum weir_status status = make_somewhere(worker, making, request, err);
     int64_t after_ns = weir_cpu_thread_ns();
-    if (status == WEIR_OK && lease->attempt != 0)
-        after_ns = compress(worker, batch, after_ns);
-    preprocess_sharing_charge(&sharing, after_ns - before_ns);
+    if (status == WEIR_OK && !is_fit(making))
+        after_ns = compress(worker, making->batch, after_ns);
+    preprocess_sharing_charge(&making->sharing, after_ns - before_ns);
     struct batch_maker_read read = preprocess_batch_maker_read(worker->batch_maker);
     struct kept_tally kept = preprocess_batch_maker_kept(worker->batch_maker)->tally;
     job->bytes_read += read.bytes - before_read.bytes;
     job->read_ns += read.ns - before_read.ns;
     preprocess_kept_tally_add(&job->kept, &before_kept, &kept);
+    return status;
+}
+
+/* Passes on what was made. */
+static void finish(struct worker *worker, struct making *making)
+{
+    struct worker_task *task = making->source.task;
+    making->job->batches++;
+    if (is_fit(making))
+        folded(worker, making->job, making->what);
+    else if (is_to_retry(making->job, task, making->batch))
+        retry(worker, task, making->batch);
+    else if (!fails_run(worker, making->job, making->batch))
+        keep(worker, making->what, &making->sharing, making->batch);
+    else
+        preprocess_batch_free(making->batch);
+}
+
+static void make(struct worker *worker, const struct worker_make *what)
+{
+    struct making making = {.what = what,
+                            .lease = preprocess_flow_lease(&worker->flow, what->fence)};
+    making.job = preprocess_worker_job_for(worker, making.lease);
+    if (making.job == NULL || !find_source(worker, making.lease, &making.source)) {
+        preprocess_flow_suspend(&worker->flow, what->fence); /* closed, or described again */
+        return;
+    }
+    struct batch_request request = {.job = making.source.job->number,
+                                    .plan = &making.source.job->plan,
+                                    .located = &making.source.task->located,
+                                    .fetched = &making.source.task->fetched,
+                                    .sums = &worker->sums,
+                                    .flow = &worker->flow,
+                                    .batch = what->batch,
+                                    .tells_line = making.job->reason[0] == '\0'};
+    preprocess_sharing_find(worker, making.lease, making.job, what->batch, bytes_of(&request),
+                            &making.sharing);
+    preprocess_worker_busy_with(worker, &making.sharing);
+    struct weir_error err = {.text = "storage cannot read it either"};
+    enum weir_status status = make_charged(worker, &making, &request, &err);
     if (status == WEIR_TIMEOUT)
         return; /* the next round goes on with it */
-    job->batches += status == WEIR_OK;
-    if (status != WEIR_OK)
-        get_missing(worker, source.task, what->batch, status);
-    else if (lease->attempt == 0)
-        folded(worker, job, what);
-    else if (is_to_retry(job, source.task, batch))
-        retry(worker, source.task, batch);
-    else if (!fails_run(worker, job, batch))
-        keep(worker, what, &sharing, batch);
+    if (status == WEIR_OK)
+        finish(worker, &making);
     else
-        preprocess_batch_free(batch);
-    if (preprocess_worker_lease_done(lease))
+        get_missing(worker, making.source.task, what->batch, status);
+    if (preprocess_worker_lease_done(making.lease))
         worker->beat_due = true;
 }
 
@@ -395,6 +432,26 @@ static bool lend_out(struct worker *worker, const struct worker_send *send,
     return is_written;
 }
 
+/* Hands the batch to the transport: in memory that the consumer reads, or through the socket. False when the consumer
+ * cannot be reached now. */
+static bool transport(struct worker *worker, const struct worker_send *send,
+                      struct worker_batch *batch, struct weir_arena *arena,
+                      struct msg_batch *message)
+{
+    uint64_t made_bytes = preprocess_batch_made_bytes(batch);
+    bool is_lent = hand_out(worker, send, batch, arena, message) ||
+                   lend_out(worker, send, batch, arena, message);
+    if (!is_lent)
+        preprocess_batch_unpublish(batch); /* it is sent after the batch is gone */
+    bool is_sent = weir_rpc_push(worker->server, &worker->routes[send->consumer], MSG_batch,
+                                 message, is_lent ? NULL : &batch->frames);
+    if (is_sent)
+        *(is_lent ? &worker->lent_bytes : &worker->socket_bytes) += made_bytes;
+    else
+        preprocess_batch_leave_loan(batch);
+    return is_sent;
+}
+
 /* False when the consumer cannot be reached now. */
 static bool send_one(struct worker *worker, const struct worker_send *send)
 {
@@ -420,19 +477,10 @@ static bool send_one(struct worker *worker, const struct worker_send *send)
         .label_width = batch->label_width,
     };
     describe_tensors(batch, arena, &message);
-    bool is_lent = hand_out(worker, send, batch, arena, &message) ||
-                   lend_out(worker, send, batch, arena, &message);
-    if (!is_lent)
-        preprocess_batch_unpublish(batch); /* it is sent after the batch is gone */
     preprocess_worker_busy_on(worker, lease);
     uint64_t sent_bytes = weir_frames_bytes(&batch->frames);
-    uint64_t made_bytes = preprocess_batch_made_bytes(batch);
-    if (!weir_rpc_push(worker->server, &worker->routes[send->consumer], MSG_batch, &message,
-                       is_lent ? NULL : &batch->frames)) {
-        preprocess_batch_leave_loan(batch);
+    if (!transport(worker, send, batch, arena, &message))
         return false;
-    }
-    *(is_lent ? &worker->lent_bytes : &worker->socket_bytes) += made_bytes;
     struct worker_job *job = preprocess_worker_job_for(worker, lease);
     if (job != NULL) {
         job->bytes_sent += sent_bytes;
