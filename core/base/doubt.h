@@ -15,8 +15,8 @@ extern const char *const WEIR_DOUBT_NAMES[];
 #define WEIR_DOUBT_DOC \
     "least_confidence: of the best class; entropy: of all; margin: between the two best"
 
-/* `prediction`: (width) probabilities, or with width 1 that of the second of two classes; no number counts as 0. More
- * is less sure. */
+/* `prediction`: (width) probabilities, or with width 1 that of the second of two classes; NaN counts as 0. A larger
+ * value is less sure. */
 double weir_doubt_of(const float *prediction, size_t width, enum weir_doubt metric);
 
 #endif

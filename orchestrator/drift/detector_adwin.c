@@ -79,6 +79,7 @@ static size_t oldest_row(const struct adwin *adwin)
     return row;
 }
 
+/* Others are left: a cut has PART_MIN newer values, and a full last row is not all. */
 static void drop_oldest(struct adwin *adwin)
 {
     size_t r = oldest_row(adwin);
@@ -87,8 +88,6 @@ static void drop_oldest(struct adwin *adwin)
     double sum = row->sums[--row->count];
     adwin->count -= (uint64_t)size;
     adwin->sum -= sum;
-    if (adwin->count == 0)
-        return;
     double n = (double)adwin->count;
     adwin->squares = fmax(
         0, adwin->squares - joined(row->squares[row->count], n, adwin->sum / n, size, sum / size));

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Reads the section `selection`, which the selector owns and has checked. */
+/* The keys of the section `selection` that bound a set. */
 struct set_sizes {
     uint64_t limit;  /* UINT64_MAX: none */
     double ratio;    /* of the candidates */
@@ -15,6 +15,7 @@ struct set_sizes {
     uint64_t warmup; /* the first so many take all candidates */
 };
 
+/* Reads the section, which the selector owns and has checked. */
 void orchestrator_set_sizes_read(const struct weir_yaml_node *selection,
                                  struct set_sizes *ret_sizes);
 /* Returns the most samples that the set of trigger `count` holds, by the new samples of the triggers 1 to `count`.

@@ -72,7 +72,7 @@ static enum weir_status check_audit(const struct run_result *run, struct weir_er
     json_decref(audit);
     return gone == 0 ? WEIR_OK
                      : weir_fail(err, WEIR_NOT_FOUND,
-                                 "%" PRId64 " rows are lent no more: storage was restarted, or "
+                                 "%" PRId64 " rows are no longer lent: storage was restarted, or "
                                  "whoever lent them had no time to renew it; ask again",
                                  gone);
 }

@@ -36,7 +36,7 @@ struct dispatcher_entry {
     struct shares_quota quota;      /* of its pipeline */
     struct shares_account *account; /* … and its account while the job is in use */
     bool closed;
-    bool abandoned;           /* closed, or to be, because nobody asks for it */
+    bool abandoned;           /* closed, or to be closed, because nobody asks for it */
     int64_t silent_ms;        /* time since anybody asked for it */
     int64_t silent_stored_ms; /* as it is stored */
     bool closing;             /* to be closed as soon as everything is stored */
@@ -49,7 +49,7 @@ struct dispatcher_entry {
     struct preprocess_sum sum; /* parts of that fingerprint … */
     uint64_t sum_seats_taken;  /* … as of record.seats_taken */
     char *reason; /* as a worker gave it; NULL: none since this start (preprocess_entry_reason()) */
-    struct failures failures;          /* the first samples that did */
+    struct failures failures;          /* the first samples that failed */
     char failure[WEIR_ERROR_TEXT_MAX]; /* why nothing will ever be delivered; "": it may be */
     bool may_be_mended;                /* by whoever opens the job again: it is that of a file */
 
@@ -66,7 +66,7 @@ struct dispatcher_entry {
     struct weir_digest plan_key; /* of the plan that it shares with others (plans.h) … */
     uint32_t plan_changes;       /* … and how often that had changed when the job began */
     struct dispatcher_job job;
-    /* waiting until theirs is the lowest: index group % capacity of a rank */
+    /* partial fits of groups that wait for a lower one: index group % capacity of a rank */
     struct weir_buf *partials;
     struct dispatcher_costs costs;
     struct stages stages;

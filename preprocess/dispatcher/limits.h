@@ -4,7 +4,8 @@
 
 #include "preprocess/dispatcher/plans.h"
 
-/* Adds it to what is said of the job's plan; all 0 until enough is measured. */
+/* Fills in the limit and its rates of `answer`, which says the rest of the job's plan; "" and 0 until enough is
+ * measured. */
 void preprocess_limits_show(const struct dispatcher_entry *entry, const struct planning *planning,
                             struct msg_plan_is *answer);
 

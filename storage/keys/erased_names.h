@@ -24,9 +24,10 @@ void storage_erased_names_add(struct erased_names *names, uint32_t dataset,
 /* False when no name has this hash: nothing else needs to be compared. */
 bool storage_erased_names_may(const struct erased_names *names, enum storage_hash_domain domain,
                               uint64_t hash);
+/* True when the name was erased in the dataset, or in every one: it may not come back there. */
 bool storage_erased_names_have(const struct erased_names *names, uint32_t dataset,
                                const struct key_name *name);
-/* In one dataset, or (0) in any. */
+/* True when an erasure was asked for the name before, of the dataset or, with 0, of any. */
 bool storage_erased_names_know(const struct erased_names *names, uint32_t dataset,
                                const struct key_name *name);
 

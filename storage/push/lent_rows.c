@@ -427,9 +427,10 @@ enum weir_status storage_rows_claim(const struct lent_rows *lent,
             asked->first - loan->first < loan->count &&
             asked->count <= loan->count - (asked->first - loan->first))
             return WEIR_OK;
-    return weir_fail(err, WEIR_NOT_FOUND,
-                     "these rows are lent no more by whoever asks for them: storage was restarted, "
-                     "or there was no time to renew the loan; ask again");
+    return weir_fail(
+        err, WEIR_NOT_FOUND,
+        "these rows are no longer lent by whoever asks for them: storage was restarted, "
+        "or the loan was not renewed in time; ask again");
 }
 
 bool storage_rows_are_lent(const struct weir_u64s *ids)

@@ -1,13 +1,12 @@
-/* Which blocks have been asked for since the start, and of those which are still to be compared with their sums: a
- * bit or two a block, kept for what was asked for alone. Pure. */
+/* The blocks that were asked for since the start, and those of them that are still to be compared with their sums: two
+ * bits a block, kept only where something was asked for. Pure. */
 #ifndef WEIR_STORAGE_FIRST_READS_H
 #define WEIR_STORAGE_FIRST_READS_H
 
 #include "storage/sums/block_sum.h"
 
-enum {
-    FIRST_READS_ROWS_MAX = 1 << 20
-}; /* 60 MB for 16 TB; beyond, all is forgotten and begun again */
+/* 60 MB for 16 TB; beyond, all is forgotten and begun again. */
+enum { FIRST_READS_ROWS_MAX = 1 << 20 };
 
 struct first_reads;
 
