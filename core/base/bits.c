@@ -53,12 +53,6 @@ void weir_bits_set(struct weir_bits *bits, size_t index)
     bits->words[index / WORD_BITS] |= (uint64_t)1 << (index % WORD_BITS);
 }
 
-void weir_bits_unset(struct weir_bits *bits, size_t index)
-{
-    if (index < bits->count)
-        bits->words[index / WORD_BITS] &= ~((uint64_t)1 << (index % WORD_BITS));
-}
-
 size_t weir_bits_population(const struct weir_bits *bits)
 {
     size_t population = 0;

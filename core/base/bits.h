@@ -15,7 +15,6 @@ void weir_bits_fini(struct weir_bits *bits);
 void weir_bits_clear(struct weir_bits *bits);
 bool weir_bits_get(const struct weir_bits *bits, size_t index);
 void weir_bits_set(struct weir_bits *bits, size_t index);
-void weir_bits_unset(struct weir_bits *bits, size_t index);
 size_t weir_bits_population(const struct weir_bits *bits);
 /* Moves every bit down by `distance`, dropping the lowest: bit i + distance becomes bit i. */
 void weir_bits_shift_down(struct weir_bits *bits, size_t distance);

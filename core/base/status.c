@@ -1,10 +1,10 @@
-/* Names and texts of the statuses, expanded from their list. */
+/* Names of the statuses, expanded from their list. */
 #include "core/base/status.h"
 
 bool weir_status_is_known(uint32_t number)
 {
     switch (number) {
-#define X(name, its_number, text) case its_number:
+#define X(name, its_number) case its_number:
         WEIR_STATUS_LIST(X)
 #undef X
         return true;
@@ -16,23 +16,11 @@ bool weir_status_is_known(uint32_t number)
 const char *weir_status_name(enum weir_status status)
 {
     switch (status) {
-#define X(name, number, text) \
-    case WEIR_##name:         \
+#define X(name, number) \
+    case WEIR_##name:   \
         return #name;
         WEIR_STATUS_LIST(X)
 #undef X
     }
     return "UNKNOWN";
-}
-
-const char *weir_status_text(enum weir_status status)
-{
-    switch (status) {
-#define X(name, number, text) \
-    case WEIR_##name:         \
-        return text;
-        WEIR_STATUS_LIST(X)
-#undef X
-    }
-    return "unknown status";
 }

@@ -64,7 +64,7 @@ int main(void)
     bool is_answer = weir_message_answers(MSG_added_is, MSG_added_request);
     struct weir_test_postgres postgres;
     printf("%s: %s\\n", weir_message_info(MSG_added_request)->name, is_answer ? "answered" : "not answered");
-    printf("%s: %s\\n", weir_status_name(WEIR_ADDED), weir_status_text(WEIR_ADDED));
+    printf("%s: %d\\n", weir_status_name(WEIR_ADDED), WEIR_ADDED);
     weir_test_postgres_start(&postgres);
     printf("%s: %ld\\n", ADDED[ADDED_count - 1].name, column_of(postgres.conninfo));
     weir_test_postgres_stop(&postgres);
@@ -210,8 +210,8 @@ MESSAGE(added_is, 0x01ff, PLATFORM, "storage -> any: the same")
 END(added_is)
 """ + end))
         cls.edit(answers, lambda text: text + "ANSWER(added_request, added_is)\n")
-        last = re.compile(r'( X\(\w+, +\d+, +"[^"]*"\))\n// clang-format on')
-        cls.edit(cls.rows["a status"][0][0], lambda text: last.sub(r'\1 \\\n    X(ADDED, 99, "added by a test")\n' + end, text))
+        last = re.compile(r"( X\(\w+, +\d+\) */\* [^*]* \*/)\n// clang-format on")
+        cls.edit(cls.rows["a status"][0][0], lambda text: last.sub(r'\1 \\\n    X(ADDED, 99) /* added by a test */\n' + end, text))
         modyn, _ = cls.rows["a key of Modyn that `weir import modyn` knows"][0]
         cls.edit(modyn, lambda text: text + 'KEY("training.added", "", DIFFERS, "training.options", "by a test")\n')
         (measures,), _ = cls.rows["a figure at `/metrics`"]
@@ -397,7 +397,7 @@ void orchestrator_topic_added(struct topic_call *call)
         self.assertEqual(self.run_main("bin/orchestrator"), "added\nadded_formula: 1.5\n")
         self.assertEqual(self.run_main("bin/trainer"), "added: 0.5\n")
         self.assertEqual(self.run_main("tests/bin/storage_columns_test", [self.build / "migrations.o"]),
-                         "added_request: answered\nADDED: added by a test\n999_added_number: 7\n")
+                         "added_request: answered\nADDED: 99\n999_added_number: 7\n")
 
     def test_a_figure_of_a_benchmark_is_measured(self):
         if BENCH not in self.commands:

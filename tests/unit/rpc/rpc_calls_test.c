@@ -27,7 +27,7 @@ static void assert_refused(struct fixture *fixture, enum weir_status by, enum we
 /* UNAVAILABLE is asked again instead. */
 static void a_refusal_carries_status_and_text(void **state)
 {
-#define X(name, number, text)                                 \
+#define X(name, number)                                       \
     if (WEIR_##name != WEIR_OK && number != WEIR_UNAVAILABLE) \
         assert_refused(*state, WEIR_##name, WEIR_##name);
     WEIR_STATUS_LIST(X)
