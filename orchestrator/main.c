@@ -372,12 +372,42 @@ static bool read_page(const struct command *command, struct orchestrator_system 
     return false;
 }
 
+/* Reads where it is reached: by those elsewhere, by Prometheus and by browsers. A dry run is reached by nobody: the
+ * platform whose file this is may be up. False: it was complained of. */
+static bool read_addresses(const struct command *command, struct orchestrator_system *system,
+                           struct listen_address *remote, struct local_options *options)
+{
+    if (command->dry_run)
+        return true;
+    if (!read_listen(command, system, remote, options) ||
+        !read_page(command, system, options->screen))
+        return false;
+    options->watchers.metrics = command->metrics != NULL ? command->metrics : system->metrics;
+    options->watchers.page = system->page;
+    return true;
+}
+
+/* Works with the system file that was loaded. */
+static int work_with(const struct command *command, struct orchestrator_system *system,
+                     struct local_options *options)
+{
+    struct listen_address remote;
+    if (!read_addresses(command, system, &remote, options))
+        return EXIT_USAGE;
+    orchestrator_scratch_dir_sweep(weir_now_wall_us());
+    orchestrator_system_hand_on(system);
+    if (read_workers(command, system, &options->workers))
+        return orchestrator_local(options);
+    fail_workers(command, system, options->screen);
+    return EXIT_USAGE;
+}
+
 static int work(const struct command *command, const char *file, struct weir_bytes text)
 {
     struct weir_error err;
     struct screen screen;
     struct orchestrator_system system;
-    orchestrator_screen_init(&screen, command->json);
+    int code = EXIT_USAGE;
     struct local_options options = {
         .data_dir = command->data_dir,
         .pipeline_file = file,
@@ -391,31 +421,15 @@ static int work(const struct command *command, const char *file, struct weir_byt
         .watchers = {.version = WEIR_VERSION},
         .new_receipt_key = command->new_receipt_key,
     };
-    if (load_system(command, &system, &err) != WEIR_OK) {
-        orchestrator_screen_fail(&screen, err.text);
-        orchestrator_screen_end(&screen);
-        return EXIT_USAGE;
-    }
-    struct listen_address remote;
-    int code = EXIT_USAGE;
-    if (!command->dry_run && (!read_listen(command, &system, &remote, &options) ||
-                              !read_page(command, &system, &screen))) {
-        orchestrator_screen_end(&screen);
-        orchestrator_system_fini(&system);
-        return EXIT_USAGE;
-    }
-    if (!command->dry_run) { /* the platform whose file this is may be up */
-        options.watchers.metrics = command->metrics != NULL ? command->metrics : system.metrics;
-        options.watchers.page = system.page;
-    }
-    orchestrator_scratch_dir_sweep(weir_now_wall_us());
-    orchestrator_system_hand_on(&system);
-    if (read_workers(command, &system, &options.workers))
-        code = orchestrator_local(&options);
+    orchestrator_screen_init(&screen, command->json);
+    bool is_loaded = load_system(command, &system, &err) == WEIR_OK;
+    if (is_loaded)
+        code = work_with(command, &system, &options);
     else
-        fail_workers(command, &system, &screen);
+        orchestrator_screen_fail(&screen, err.text);
     orchestrator_screen_end(&screen);
-    orchestrator_system_fini(&system);
+    if (is_loaded)
+        orchestrator_system_fini(&system);
     return code;
 }
 

@@ -173,22 +173,11 @@ static enum weir_status open_keys(struct orchestrator *orch, struct weir_error *
     return WEIR_OK;
 }
 
-enum weir_status orchestrator_open(struct weir_loop *loop,
-                                   const struct orchestrator_options *options,
-                                   struct orchestrator **ret_orch, struct weir_error *err)
+/* Opens what others are reached by, and reach it by: the database, the services, listeners with their keys, workers. */
+static enum weir_status open_surroundings(struct orchestrator *orch,
+                                          const struct orchestrator_options *options,
+                                          struct weir_error *err)
 {
-    WEIR_AUTO(orchestrator) orch = weir_calloc(1, sizeof(*orch));
-    orch->session = weir_random_u64();
-    orch->context = (struct context){
-        .loop = loop,
-        .data_dir = weir_strdup(options->data_dir),
-        .prices = options->prices,
-        .sharing = options->sharing,
-        .cache_bytes = options->cache_bytes,
-        .listener = options->listener,
-        .clock = options->clock,
-    };
-    furnish(orch, options);
     struct receipt_key_order none = {.is_given = false};
     struct receipt_key_order *order =
         options->new_receipt_key != NULL ? options->new_receipt_key : &none;
@@ -205,8 +194,14 @@ enum weir_status orchestrator_open(struct weir_loop *loop,
         status = open_keys(orch, err);
     if (status == WEIR_OK && options->crew != NULL)
         status = open_pool(orch, options, err);
-    if (status == WEIR_OK)
-        status = orchestrator_runs_recall(&orch->runs, err);
+    return status;
+}
+
+/* Takes up everything that was going on when the orchestrator ended. */
+static enum weir_status take_up(struct orchestrator *orch,
+                                const struct orchestrator_options *options, struct weir_error *err)
+{
+    enum weir_status status = orchestrator_runs_recall(&orch->runs, err);
     if (status == WEIR_OK)
         status = orchestrator_runs_sweep(&orch->runs, err);
     if (status == WEIR_OK)
@@ -223,6 +218,28 @@ enum weir_status orchestrator_open(struct weir_loop *loop,
             orchestrator_webhooks_open(&orch->context, options->webhooks, &orch->webhooks, err);
     orch->topics.erasures = orch->erasures;
     orch->topics.webhooks = orch->webhooks;
+    return status;
+}
+
+enum weir_status orchestrator_open(struct weir_loop *loop,
+                                   const struct orchestrator_options *options,
+                                   struct orchestrator **ret_orch, struct weir_error *err)
+{
+    WEIR_AUTO(orchestrator) orch = weir_calloc(1, sizeof(*orch));
+    orch->session = weir_random_u64();
+    orch->context = (struct context){
+        .loop = loop,
+        .data_dir = weir_strdup(options->data_dir),
+        .prices = options->prices,
+        .sharing = options->sharing,
+        .cache_bytes = options->cache_bytes,
+        .listener = options->listener,
+        .clock = options->clock,
+    };
+    furnish(orch, options);
+    enum weir_status status = open_surroundings(orch, options, err);
+    if (status == WEIR_OK)
+        status = take_up(orch, options, err);
     if (status == WEIR_OK)
         *ret_orch = WEIR_TAKE(orch);
     return status;

@@ -445,21 +445,50 @@ bool trainer_batch_frame_is_offsets(const struct msg_batch *message, size_t fram
     return false;
 }
 
+/* Everything that laying out takes for granted; *ret_bytes: what the batch will take. */
+static enum weir_status check(const struct msg_batch *message, const struct weir_frames *frames,
+                              struct weir_tensor_steps *ret_steps, size_t *ret_bytes,
+                              struct weir_error *err)
+{
+    enum weir_status status = check_compressed(message, frames, err);
+    if (status == WEIR_OK)
+        status = check_columns(message, frames, err);
+    if (status == WEIR_OK)
+        status = weir_tensor_steps_read(message->steps, message->names.count, ret_steps, err);
+    if (status == WEIR_OK && ret_steps->count > 0 && is_lent(message))
+        status = weir_fail(err, WEIR_INVALID, "steps are left of what lies in lent memory");
+    if (status == WEIR_OK)
+        status = measure(message, frames, ret_steps, ret_bytes, err);
+    return status;
+}
+
+/* Lays out what a batch has of each sample, beside its tensors. */
+static void fill_samples(struct batch *batch, const struct msg_batch *message,
+                         const struct weir_frames *frames, uint8_t **at)
+{
+    batch->lent.ids = carve_frame(at, frames, WEIR_BATCH_IDS);
+    batch->lent.holes = carve_frame(at, frames, WEIR_BATCH_HOLES);
+    batch->lent.hole_states =
+        carve(at, message->hole_states.at, message->hole_states.count * sizeof(uint32_t));
+    batch->shown.number = message->batch;
+    batch->shown.samples = message->samples;
+    batch->shown.holes = message->hole_states.count;
+    batch->shown.hole_ids = batch->lent.holes;
+    batch->shown.hole_kinds = batch->lent.hole_states;
+    batch->shown.ids = batch->lent.ids;
+    batch->shown.labels = carve_frame(at, frames, WEIR_BATCH_LABELS);
+    batch->shown.label_type = (enum weir_label_type)message->label_kind;
+    batch->shown.weights = carve_weights(at, frames, message->samples);
+    batch->lent.weight = add_up(batch->shown.weights, message->samples);
+}
+
 enum weir_status trainer_batch_lay_out(const struct msg_batch *message,
                                        const struct weir_frames *frames, struct batch **ret_batch,
                                        struct weir_error *err)
 {
     size_t bytes = 0;
     struct weir_tensor_steps steps;
-    enum weir_status status = check_compressed(message, frames, err);
-    if (status == WEIR_OK)
-        status = check_columns(message, frames, err);
-    if (status == WEIR_OK)
-        status = weir_tensor_steps_read(message->steps, message->names.count, &steps, err);
-    if (status == WEIR_OK && steps.count > 0 && is_lent(message))
-        status = weir_fail(err, WEIR_INVALID, "steps are left of what lies in lent memory");
-    if (status == WEIR_OK)
-        status = measure(message, frames, &steps, &bytes, err);
+    enum weir_status status = check(message, frames, &steps, &bytes, err);
     if (status != WEIR_OK)
         return weir_error_wrap(err, status, "batch %llu", (unsigned long long)message->batch);
     struct batch *batch = weir_aligned_alloc(bytes);
@@ -467,20 +496,7 @@ enum weir_status trainer_batch_lay_out(const struct msg_batch *message,
     memset(batch, 0, sizeof(*batch));
     batch->slot = -1;
     fill_lent(batch, message);
-    batch->lent.ids = carve_frame(&at, frames, WEIR_BATCH_IDS);
-    batch->lent.holes = carve_frame(&at, frames, WEIR_BATCH_HOLES);
-    batch->lent.hole_states =
-        carve(&at, message->hole_states.at, message->hole_states.count * sizeof(uint32_t));
-    batch->shown.number = message->batch;
-    batch->shown.samples = message->samples;
-    batch->shown.holes = message->hole_states.count;
-    batch->shown.hole_ids = batch->lent.holes;
-    batch->shown.hole_kinds = batch->lent.hole_states;
-    batch->shown.ids = batch->lent.ids;
-    batch->shown.labels = carve_frame(&at, frames, WEIR_BATCH_LABELS);
-    batch->shown.label_type = (enum weir_label_type)message->label_kind;
-    batch->shown.weights = carve_weights(&at, frames, message->samples);
-    batch->lent.weight = add_up(batch->shown.weights, message->samples);
+    fill_samples(batch, message, frames, &at);
     if (!fill_tensors(batch, cursor_begin(message, frames, &steps), &at)) {
         free(batch);
         return weir_fail(err, WEIR_INVALID, "batch %llu: a compressed tensor is broken",

@@ -320,7 +320,7 @@ static void note_unread_time(const struct cli_guess_column *column, struct weir_
                     has_other ? "'" : "");
 }
 
-static void warn_of_table(const struct cli_guess *guess, json_t *list)
+static void warn_of_roles(const struct cli_guess *guess, json_t *list)
 {
     WEIR_AUTO_BUF line = {0};
     const struct cli_guess_roles *roles = &guess->roles;
@@ -335,6 +335,13 @@ static void warn_of_table(const struct cli_guess *guess, json_t *list)
     weir_buf_append_text(
         &line, "is any column known only once the label is? It has to leave the operators");
     note(list, &line);
+}
+
+static void warn_of_time(const struct cli_guess *guess, json_t *list)
+{
+    WEIR_AUTO_BUF line = {0};
+    const struct cli_guess_roles *roles = &guess->roles;
+
     if (has_parts_of_time(guess) || has_time_of_day(guess)) {
         weir_buf_append_text(&line, "the parts of a time are columns: write one column of them, "
                                     "2024-01-31T12:00, for models that follow time");
@@ -349,13 +356,13 @@ static void warn_of_table(const struct cli_guess *guess, json_t *list)
                         roles->rival);
         note(list, &line);
     }
-    if (roles->subject != SIZE_MAX) {
-        weir_buf_printf(&line, "'%s' seems to name people: with subject they can be erased",
-                        guess->table.columns[roles->subject].name);
-        note(list, &line);
-    }
-    note_label(guess, list);
-    note_classes(guess, list);
+}
+
+/* Values that are not read, or not as they were meant. */
+static void warn_of_values(const struct cli_guess *guess, json_t *list)
+{
+    WEIR_AUTO_BUF line = {0};
+
     if (cli_guess_has_commas(guess)) {
         weir_buf_append_text(&line, "numbers are written as 12,5: one that is to be learnt has to "
                                     "be written with a point");
@@ -370,6 +377,22 @@ static void warn_of_table(const struct cli_guess *guess, json_t *list)
                                     "inside a");
         note(list, &line);
     }
+}
+
+static void warn_of_table(const struct cli_guess *guess, json_t *list)
+{
+    WEIR_AUTO_BUF line = {0};
+
+    warn_of_roles(guess, list);
+    warn_of_time(guess, list);
+    if (guess->roles.subject != SIZE_MAX) {
+        weir_buf_printf(&line, "'%s' seems to name people: with subject they can be erased",
+                        guess->table.columns[guess->roles.subject].name);
+        note(list, &line);
+    }
+    note_label(guess, list);
+    note_classes(guess, list);
+    warn_of_values(guess, list);
 }
 
 static void warn(const struct cli_guess *guess, const struct cli_guess_plan *plan, json_t *list)

@@ -523,6 +523,23 @@ static void tell_grid(const struct telling *telling, json_t *json)
     json_object_set_new(json, "judge", judge_json(telling));
 }
 
+/* Fills `json` with all that is told beyond the brief. The lists of `telling` are zeroed, and big enough. */
+static void tell_all(struct telling *telling, json_t *json)
+{
+    read_windows(telling);
+    share_windows(telling, &telling->judged_on);
+    share_windows(telling, &telling->chosen_on);
+    tell_grid(telling, json);
+    sum_makings(telling);
+    for (size_t i = 0; i < orchestrator_grid_cell_count(telling->comparison->grid); i++)
+        tell_cell(telling, i);
+    tell_policies(telling, json);
+    json_object_set_new(json, "currency", json_string(telling->prices->currency));
+    json_object_set_new(json, "priced", json_boolean(is_priced(telling->prices)));
+    json_object_set_new(json, "cells", telling->cells);
+    forget_windows(telling);
+}
+
 enum weir_status orchestrator_comparison_tell(const struct comparisons *comparisons,
                                               const struct comparison *comparison,
                                               json_t **ret_json, struct weir_error *err)
@@ -555,19 +572,7 @@ enum weir_status orchestrator_comparison_tell(const struct comparisons *comparis
         .cells = json_array(),
         .judged = judged,
     };
-    json_t *json = orchestrator_comparison_brief(comparisons, comparison);
-    read_windows(&telling);
-    share_windows(&telling, &telling.judged_on);
-    share_windows(&telling, &telling.chosen_on);
-    tell_grid(&telling, json);
-    sum_makings(&telling);
-    for (size_t i = 0; i < count; i++)
-        tell_cell(&telling, i);
-    tell_policies(&telling, json);
-    json_object_set_new(json, "currency", json_string(telling.prices->currency));
-    json_object_set_new(json, "priced", json_boolean(is_priced(telling.prices)));
-    json_object_set_new(json, "cells", telling.cells);
-    forget_windows(&telling);
-    *ret_json = json;
+    *ret_json = orchestrator_comparison_brief(comparisons, comparison);
+    tell_all(&telling, *ret_json);
     return WEIR_OK;
 }

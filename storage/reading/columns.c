@@ -51,35 +51,32 @@ static enum weir_status tell_held_out(struct store *store, uint64_t dataset, uin
     return status;
 }
 
-enum weir_status storage_columns_read(struct store *store, const struct msg_columns_read *asked,
-                                      struct weir_arena *arena, struct msg_columns_is *answer,
-                                      struct weir_error *err)
+static enum weir_status check(const struct msg_columns_read *asked, const struct dataset *dataset,
+                              size_t row_bytes, struct weir_error *err)
 {
-    uint32_t block = weir_sample_block(asked->first);
     uint32_t row = weir_sample_row(asked->first);
-    uint32_t end = row + asked->count;
-    const struct dataset *dataset;
-    struct columns columns = {0};
-    enum weir_status status = storage_ready(store, err);
 
-    if (status != WEIR_OK)
-        return status;
-    dataset = storage_catalog_at(store->catalog, weir_sample_dataset(asked->first));
-    if (dataset == NULL)
-        return weir_fail(err, WEIR_NOT_FOUND, "no dataset %u", weir_sample_dataset(asked->first));
-    if (asked->count > WEIR_BLOCK_ROWS || end > WEIR_BLOCK_ROWS)
-        return weir_fail(err, WEIR_INVALID, "columns_read.count: rows %u to %u leave their block",
-                         row, end);
-    if (asked->values)
-        columns.row_bytes = storage_declaration_value_bytes(dataset->declaration);
-    if (asked->count * columns.row_bytes > ANSWER_VALUES_BYTES)
+    if (asked->count > WEIR_BLOCK_ROWS - row)
+        return weir_fail(err, WEIR_INVALID,
+                         "columns_read.count: found %u from row %u on, expected at most %u: a "
+                         "block has no more",
+                         asked->count, row, WEIR_BLOCK_ROWS - row);
+    if (asked->count * row_bytes > ANSWER_VALUES_BYTES)
         return weir_fail(
             err, WEIR_LIMIT, "columns_read.count: found %u with values, expected at most %u",
             asked->count, storage_values_rows(dataset->declaration, ANSWER_VALUES_BYTES));
-    columns.values = weir_arena_alloc(arena, asked->count * columns.row_bytes + 1);
-    columns.ids = weir_arena_alloc(arena, asked->count * sizeof(*columns.ids) + 1);
-    columns.times = weir_arena_alloc(arena, asked->count * sizeof(*columns.times) + 1);
-    columns.labels = weir_arena_alloc(arena, asked->count * sizeof(*columns.labels) + 1);
+    return WEIR_OK;
+}
+
+/* Reads the rows of a range that lies in one block, as far as there are any. */
+static enum weir_status read_rows(struct store *store, const struct dataset *dataset,
+                                  const struct msg_columns_read *asked, struct columns *columns,
+                                  struct weir_error *err)
+{
+    uint32_t block = weir_sample_block(asked->first), row = weir_sample_row(asked->first);
+    uint32_t end = row + asked->count;
+    enum weir_status status = WEIR_OK;
+
     while (status == WEIR_OK && row < end) {
         const struct chunk_ref *ref = storage_dataset_chunk(dataset, block, row);
         const struct chunk *chunk;
@@ -90,11 +87,38 @@ enum weir_status storage_columns_read(struct store *store, const struct msg_colu
         to = ref->first_row + ref->count < end ? ref->first_row + ref->count : end;
         status = storage_chunk_cache_get(store->cache, store->db, dataset, ref, &chunk, err);
         if (status == WEIR_OK)
-            add_rows(dataset, chunk, row, to, &columns);
+            add_rows(dataset, chunk, row, to, columns);
         row = to;
     }
+    return status;
+}
+
+enum weir_status storage_columns_read(struct store *store, const struct msg_columns_read *asked,
+                                      struct weir_arena *arena, struct msg_columns_is *answer,
+                                      struct weir_error *err)
+{
+    const struct dataset *dataset;
+    struct columns columns = {0};
+    enum weir_status status = storage_ready(store, err);
+
+    if (status != WEIR_OK)
+        return status;
+    dataset = storage_catalog_at(store->catalog, weir_sample_dataset(asked->first));
+    if (dataset == NULL)
+        return weir_fail(err, WEIR_NOT_FOUND, "no dataset %u", weir_sample_dataset(asked->first));
+    if (asked->values)
+        columns.row_bytes = storage_declaration_value_bytes(dataset->declaration);
+    status = check(asked, dataset, columns.row_bytes, err);
+    if (status != WEIR_OK)
+        return status;
+    columns.values = weir_arena_alloc(arena, asked->count * columns.row_bytes + 1);
+    columns.ids = weir_arena_alloc(arena, asked->count * sizeof(*columns.ids) + 1);
+    columns.times = weir_arena_alloc(arena, asked->count * sizeof(*columns.times) + 1);
+    columns.labels = weir_arena_alloc(arena, asked->count * sizeof(*columns.labels) + 1);
+    status = read_rows(store, dataset, asked, &columns, err);
     if (status == WEIR_OK && dataset->declaration->held_share > 0)
-        status = tell_held_out(store, dataset->number, block, arena, &answer->held_out, err);
+        status = tell_held_out(store, dataset->number, weir_sample_block(asked->first), arena,
+                               &answer->held_out, err);
     answer->ids = (struct weir_u64s){columns.ids, columns.count};
     answer->times = (struct weir_i64s){columns.times, columns.count};
     answer->labels = (struct weir_i64s){columns.labels, columns.count};
