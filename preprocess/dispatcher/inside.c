@@ -93,20 +93,24 @@ static void add_entry(struct operators *operators, const struct dispatcher_entry
     }
 }
 
-static size_t rows_of(const struct dispatcher *dispatcher)
+/* Returns the number of rows that add_entry() adds: workers that name the same session have the same costs each. */
+static size_t rows_of(const struct dispatcher_entry *entry,
+                      const struct pool_worker *const *workers, size_t count)
 {
-    size_t rows = 1;
-    for (size_t i = 0; i < dispatcher->entry_count; i++)
-        rows += dispatcher->entries[i]->costs.count *
-                preprocess_chain_operators(dispatcher->entries[i]->plan.chain);
-    return rows;
+    size_t known = 0;
+    for (size_t i = 0; i < count; i++)
+        known += preprocess_costs_find(&entry->costs, workers[i]->session) < entry->costs.count;
+    return known * preprocess_chain_operators(entry->plan.chain);
 }
 
 static void describe_operators(const struct dispatcher *dispatcher,
                                const struct pool_worker *const *workers, size_t count,
                                struct weir_arena *arena, struct msg_workers_are *answer)
 {
-    size_t room = rows_of(dispatcher) * sizeof(uint64_t);
+    size_t rows = 1;
+    for (size_t i = 0; i < dispatcher->entry_count; i++)
+        rows += rows_of(dispatcher->entries[i], workers, count);
+    size_t room = rows * sizeof(uint64_t);
     struct operators operators = {
         .workers = weir_arena_alloc(arena, room),
         .jobs = weir_arena_alloc(arena, room),

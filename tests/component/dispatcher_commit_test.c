@@ -178,13 +178,13 @@ static void what_was_acknowledged_survives_death_at_every_point(void **state)
 
 enum { SESSIONS = 3000, ROWS_MAX = 3 * POOL_CREW, SESSION_NS = 1000, SESSION_BYTES = 10 };
 
-/* The only worker, started for the so manieth time, has done a little. */
-static void work(struct stage *stage, uint64_t session)
+/* A session of a worker has done a little. */
+static void work_as(struct stage *stage, const char *name, uint64_t session)
 {
     uint64_t job = 1, bytes = SESSION_BYTES, operators = 1, failures = 0;
     int64_t ns = SESSION_NS;
     const char *reason = "";
-    const struct msg_worker_beat beat = {.worker = "worker-1",
+    const struct msg_worker_beat beat = {.worker = name,
                                          .session = session,
                                          .endpoint = "ipc:///nowhere",
                                          .stat_jobs = {&job, 1},
@@ -197,6 +197,12 @@ static void work(struct stage *stage, uint64_t session)
                                          .stat_reasons = {&reason, 1},
                                          .stat_failures = {&failures, 1}};
     (void)hear(stage, MSG_worker_beat, &beat);
+}
+
+/* The only worker, started for the so manieth time. */
+static void work(struct stage *stage, uint64_t session)
+{
+    work_as(stage, "worker-1", session);
     if (session % POOL_CREW == 0)
         test_clock_advance(&stage->clock, stage->loop, DISPATCHER_REPORT_MS);
 }
@@ -234,6 +240,24 @@ static void what_is_stored_does_not_grow_with_the_workers_that_have_died(void **
     stage_unhost(&stage);
     stage_host(&stage);
     assert_spent(&stage, SESSIONS);
+    stage_unhost(&stage);
+    stage_end(&stage);
+}
+
+/* None of ours does. */
+static void workers_that_name_the_same_session_are_all_shown(void **state)
+{
+    enum { NAMES = 200 };
+    struct stage stage;
+    stage_begin(&stage, *state, SAMPLES);
+    test_clock_start(&stage.clock, stage.loop);
+    stage_host(&stage);
+    (void)open_job(&stage, 1);
+    for (int i = 1; i <= NAMES; i++) {
+        WEIR_AUTO_FREE char *name = weir_format("worker-%d", i);
+        work_as(&stage, name, 7);
+    }
+    assert_int_equal(hear(&stage, MSG_workers_request, NULL).status, WEIR_OK);
     stage_unhost(&stage);
     stage_end(&stage);
 }
@@ -434,6 +458,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_job_that_cannot_be_stored_holds_up_no_other),
         cmocka_unit_test(what_was_acknowledged_survives_death_at_every_point),
         cmocka_unit_test(what_is_stored_does_not_grow_with_the_workers_that_have_died),
+        cmocka_unit_test(workers_that_name_the_same_session_are_all_shown),
         cmocka_unit_test(a_purge_leaves_no_words_of_jobs_that_are_over),
         cmocka_unit_test(only_the_current_attempt_can_fail_its_job),
         cmocka_unit_test(a_limit_that_is_passed_again_still_says_why),
