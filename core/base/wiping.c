@@ -4,6 +4,7 @@
  * other names. */
 #include "core/base/memory.h"
 
+#include <errno.h>
 #include <malloc.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -57,9 +58,11 @@ static void wipe(void *memory, size_t size)
 
 void free(void *memory)
 {
+    int error = errno; /* free() leaves it alone: what failed is often told after it */
     if (memory == NULL)
         return;
     wipe(memory, malloc_usable_size(memory));
+    errno = error;
     __libc_free(memory);
 }
 

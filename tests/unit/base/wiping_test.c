@@ -5,12 +5,14 @@
 #include "core/base/rng.h"
 #include "tests/support/process_memory.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -73,6 +75,21 @@ static void wiping_brings_nothing_into_memory(void **state)
     assert_true(most_kilobytes() < before + MORE_KILOBYTES);
 }
 
+/* Pages that are locked, and not there yet, cannot be dropped. */
+static void freeing_leaves_alone_what_failed_before(void **state)
+{
+    enum { LARGE = 2 << 20 };
+    void (*volatile release)(void *) = free; /* of free() a compiler knows that errno stays */
+    uint8_t *at = malloc(LARGE);
+    (void)state;
+    assert_non_null(at);
+    if (mlock2(at, LARGE, MLOCK_ONFAULT) != 0)
+        skip(); /* this user may lock no memory */
+    errno = ENOENT;
+    release(at);
+    assert_int_equal(errno, ENOENT);
+}
+
 static void what_grows_leaves_nothing_behind(void **state)
 {
     uint8_t *at = weir_realloc(NULL, SECRET_BYTES, 1);
@@ -128,6 +145,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(what_is_freed_is_wiped, draw_secret),
         cmocka_unit_test_setup(wiping_brings_nothing_into_memory, draw_secret),
+        cmocka_unit_test(freeing_leaves_alone_what_failed_before),
         cmocka_unit_test_setup(what_grows_leaves_nothing_behind, draw_secret),
         cmocka_unit_test_setup(what_a_buffer_and_an_arena_keep_for_reuse_is_wiped, draw_secret),
         cmocka_unit_test_setup(what_calls_left_on_the_stack_is_wiped, draw_secret),
