@@ -37,11 +37,13 @@ static int look_up(void *owner, curl_off_t a, curl_off_t b, curl_off_t c, curl_o
     return weir_work_goes_on(owner, 0, 0) ? 0 : 1;
 }
 
+/* A receiver that has said 2xx has the event, also where its answer was not read to the end. */
 static void judge(struct posting *posting, CURLcode result, long code)
 {
-    if (result == CURLE_OK && code >= OK_MIN && code <= OK_MAX)
+    bool is_answered = result == CURLE_OK || result == CURLE_WRITE_ERROR;
+    if (is_answered && code >= OK_MIN && code <= OK_MAX)
         posting->status = WEIR_OK;
-    else if (result == CURLE_OK || code >= OK_MAX)
+    else if (is_answered || code > OK_MAX)
         posting->status =
             weir_fail(&posting->err, WEIR_UNAVAILABLE, "it answers with HTTP status %ld", code);
     else
@@ -56,10 +58,12 @@ void orchestrator_webhook_post(struct weir_work *work, struct posting *posting)
     size_t seen = 0;
     long code = 0;
     weir_require(easy != NULL);
-    for (char *const *header = posting->headers; *header != NULL; header++)
+    for (char *const *header = posting->headers; *header != NULL; header++) {
         headers = curl_slist_append(headers, *header);
+        weir_require(headers != NULL);
+    }
     curl_easy_setopt(easy, CURLOPT_URL, posting->url);
-    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    weir_require(curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK);
     curl_easy_setopt(easy, CURLOPT_POSTFIELDS, posting->body);
     curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(posting->body));
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
