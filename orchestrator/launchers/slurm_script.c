@@ -4,6 +4,7 @@
 #include "orchestrator/processes/confined.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { SIGNALLED = 128 };
 
@@ -88,11 +89,16 @@ static void write_member(const struct slurm_script *script, size_t index, struct
     weir_buf_append_text(out, "\n    ;;\n");
 }
 
-/* The first job of the name owns the folder. */
+/* The first job of the name owns the folder. Its name is linked there whole: others of its tasks read it at the same
+ * time, and would take a file that is not written yet for another job's. */
 static const char BEGIN[] =
     "job=${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}\n"
     "[ -d \"$folder\" ] || exit 0 # it was given up meanwhile\n"
-    "(set -C; echo \"$job\" >\"$folder/job\") 2>/dev/null\n"
+    "if [ ! -e \"$folder/job\" ]; then\n"
+    "    echo \"$job\" >\"$folder/job-$SLURM_JOB_ID\" &&\n"
+    "        ln \"$folder/job-$SLURM_JOB_ID\" \"$folder/job\" 2>/dev/null\n"
+    "    rm -f \"$folder/job-$SLURM_JOB_ID\"\n"
+    "fi\n"
     "[ \"$(cat \"$folder/job\")\" = \"$job\" ] || exit 0 # another one of the same name was first\n";
 
 /* All processes of a job at once, or none; the first that fails ends the others. */

@@ -5,6 +5,7 @@
 #include "orchestrator/launchers/slurm_folder.h"
 #include "orchestrator/launchers/slurm_jobs.h"
 #include "orchestrator/launchers/slurm_script.h"
+#include "tests/support/temp_dir.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -469,6 +470,37 @@ static void words_of_a_script_are_words_of_the_command_whatever_they_hold(void *
     assert_non_null(strstr(weir_buf_text(&text), "log='/shared/log/worker-1.log'"));
 }
 
+/* Runs a script as a task of job 41; `limit` goes before it. */
+static void run_task(const char *script, const char *limit)
+{
+    WEIR_AUTO_FREE char *command =
+        weir_format("%s SLURM_JOB_ID=41 SLURM_ARRAY_TASK_ID=0 sh '%s' 2>/dev/null", limit, script);
+    (void)!system(command);
+}
+
+/* A name that was not written is no other job's. */
+static void a_job_whose_first_task_finds_the_disk_full_still_owns_its_folder(void **state)
+{
+    (void)state;
+    static char program[] = "/bin/true", *argv[] = {program, NULL};
+    const struct orchestrator_child member = {.name = "worker-1", .argv = argv};
+    const struct launcher_group group = {.name = GROUP, .members = &member, .count = 1};
+    struct temp_dir dir;
+    struct weir_error err;
+    WEIR_AUTO_BUF text = {0};
+    temp_dir_make(&dir);
+    const struct slurm_script script = {.group = &group, .folder = dir.path, .log_dir = dir.path};
+    orchestrator_slurm_script_write(&script, &text);
+    WEIR_AUTO_FREE char *path = weir_format("%s/script", dir.path);
+    assert_int_equal(weir_file_write_unsynced(path, weir_buf_view(&text), &err), WEIR_OK);
+    run_task(path, "ulimit -f 0; trap '' XFSZ;");
+    run_task(path, "");
+    weir_buf_clear(&text);
+    assert_int_equal(weir_file_read(temp_path(&dir, "exit-0"), 100, &text, &err), WEIR_OK);
+    assert_int_equal(weir_buf_text(&text)[0], '0');
+    temp_dir_remove(&dir);
+}
+
 static void a_member_with_a_jail_is_locked_in_on_its_node(void **state)
 {
     (void)state;
@@ -571,6 +603,7 @@ int main(void)
         cmocka_unit_test(what_squeue_has_just_shown_is_cancelled_by_its_name_or_alone),
         cmocka_unit_test(nothing_is_cancelled_that_squeue_has_not_shown_yet),
         cmocka_unit_test(a_gang_is_one_job),
+        cmocka_unit_test(a_job_whose_first_task_finds_the_disk_full_still_owns_its_folder),
         cmocka_unit_test(words_of_a_script_are_words_of_the_command_whatever_they_hold),
         cmocka_unit_test(a_member_with_a_jail_is_locked_in_on_its_node),
         cmocka_unit_test(a_member_finds_what_it_is_told_also_where_we_have_it),
