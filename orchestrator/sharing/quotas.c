@@ -1,6 +1,8 @@
 /* The key table of a quota. */
 #include "orchestrator/sharing/quotas.h"
 
+#include "core/base/memory.h"
+
 static const struct cfg_key KEYS[] = {
     CFG_F64(
         struct orchestrator_quota, share, .fallback = "1", .min = 0.001, .max = 1000,
@@ -33,7 +35,8 @@ enum weir_status orchestrator_quotas_check(const struct weir_yaml_node *quotas,
     enum weir_status status = WEIR_OK;
     for (size_t i = 0; status == WEIR_OK && i < weir_yaml_pairs(quotas); i++) {
         struct orchestrator_quota quota;
-        status = read(weir_yaml_value(quotas, i), "quotas", &quota, err);
+        WEIR_AUTO_FREE char *path = weir_format("quotas.%s", weir_yaml_key(quotas, i));
+        status = read(weir_yaml_value(quotas, i), path, &quota, err);
     }
     return status;
 }

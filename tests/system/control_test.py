@@ -200,7 +200,7 @@ def test_pipelines_share_trainers_and_none_starves(lab, expected):
         assert trainers["slots"] == 2 and trainers["waiting"] == 0, trainers
     system.write_text("trainers: 2\nquotas: {many: {shares: 2}}\n")
     done = lab.ask("config", "check", str(system), "--system")
-    assert done.returncode == 2 and "system.yaml:2:17: quotas.shares" in done.stderr, done
+    assert done.returncode == 2 and "system.yaml:2:17: quotas.many.shares" in done.stderr, done
 
 
 def main():

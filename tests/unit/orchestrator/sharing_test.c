@@ -287,7 +287,7 @@ static void quotas_are_read_by_name(void **state)
     assert_int_equal(weir_yaml_parse("s.yaml", weir_bytes_of("{p: {shares: 2}}"), &document, &err),
                      WEIR_OK);
     assert_int_equal(orchestrator_quotas_check(weir_yaml_root(document), &err), WEIR_INVALID);
-    assert_non_null(strstr(err.text, "s.yaml:1:6: quotas.shares"));
+    assert_non_null(strstr(err.text, "s.yaml:1:6: quotas.p.shares"));
     weir_yaml_free(document);
 }
 
