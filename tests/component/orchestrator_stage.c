@@ -211,9 +211,22 @@ static bool ask_for_models(const struct stage *stage, struct weir_request *reque
     return false;
 }
 
+static bool finds_no_room(struct weir_request *request, unsigned *times)
+{
+    struct weir_error err;
+    if (*times == 0)
+        return false;
+    (*times)--;
+    weir_ignore(weir_fail(&err, WEIR_IO, "sets/sealing.set: the disk is full"));
+    weir_rpc_refuse(request->server, &request->route, &err);
+    return true;
+}
+
 static void on_select(void *owner, struct weir_request *request)
 {
     struct stage *stage = owner;
+    if (finds_no_room(request, &stage->selects_full))
+        return;
     const struct msg_select *select = request->message;
     size_t end = select->trigger == stage->skips ? 0 : weir_sample_row(select->until_id) + 1;
     struct sealed sealed = seal(stage, 0, end);
@@ -232,6 +245,9 @@ static void on_scores_take(void *owner, struct weir_request *request)
 
 static void on_interval(void *owner, struct weir_request *request)
 {
+    struct stage *stage = owner;
+    if (finds_no_room(request, &stage->intervals_full))
+        return;
     const struct msg_interval_seal *interval = request->message;
     size_t first = (size_t)(interval->from_time / DAY_US),
            end = (size_t)(interval->to_time / DAY_US);

@@ -82,6 +82,8 @@ struct stage {
     uint64_t forgotten;                  /* pipelines that the selector was told to forget */
     unsigned forgets_fail;               /* so many of the next times it cannot */
     bool rests;                          /* told since the last stage_begin() */
+    /* So many of the next sets find no room on its disk. */
+    unsigned selects_full, intervals_full;
 };
 
 /* For cmocka: the stage with an orchestrator on it. */

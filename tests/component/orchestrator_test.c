@@ -87,6 +87,18 @@ static void a_finished_pipeline_stays_and_another_file_is_refused(void **state)
         WEIR_EXISTS);
 }
 
+static void sets_that_find_no_room_are_told_of_once_and_sealed_when_there_is_some(void **state)
+{
+    struct stage *stage = *state;
+    stage->selects_full = 2;
+    stage->intervals_full = 1;
+    assert_int_equal(stage_run(stage, PIPELINE), PIPELINE_FINISHED);
+    assert_int_equal(stage->selects_full + stage->intervals_full, 0);
+    assert_int_equal(stage_reported(stage, "the disk is full"), 1);
+    assert_int_equal(stage_reported(stage, "\"event\":\"model_stored\""), 3);
+    assert_int_equal(stage_reported(stage, "\"metric\":\"roc_auc\",\"value\":1.0"), 4);
+}
+
 /* A training that diverges is a training, and no end of the platform. */
 static void a_loss_that_is_no_number_is_told_as_null(void **state)
 {
@@ -530,6 +542,9 @@ int main(void)
                                         stage_teardown),
         cmocka_unit_test_setup_teardown(trainings_that_samples_will_be_in_are_foretold, stage_setup,
                                         stage_teardown),
+        cmocka_unit_test_setup_teardown(
+            sets_that_find_no_room_are_told_of_once_and_sealed_when_there_is_some, stage_setup,
+            stage_teardown),
         cmocka_unit_test_setup_teardown(a_finished_pipeline_stays_and_another_file_is_refused,
                                         stage_setup, stage_teardown),
         cmocka_unit_test_setup_teardown(a_loss_that_is_no_number_is_told_as_null, stage_setup,
