@@ -154,6 +154,8 @@ EACH = [  # kind, changes of the pipeline file, changes of the data, what the on
      SOURCE + r"DATA/a\.jsonl: found lines compressed with gzip, expected it decompressed.*"),
     # pictures
     ("pictures", [("    - {op: resize, size: [8, 8]}\n", "")], [], OPERATORS + r"normalize: column picture holds pictures of any size, .*"),
+    ("pictures", [("mean: [0, 0, 0], std: [1, 1, 1]", "mean: [123.7, 116.8, 103.9], std: [58.4, 57.1, 57.4]")], [],
+     OPERATORS + r"normalize: mean: found 123\.7, expected that of pixels divided by 255, which is 0\.485 then; std likewise"),
     ("pictures", [("from: folder,", "from: folder, depth: 2,")], [], LABEL + r"20 of 20: DATA/cat/00\.png: label: found none, .*"),
     ("pictures", [], [swap("cat/04.png", b"IDAT", b"IDOT")], OPERATORS + r"decode_png: DATA/cat/04\.png: .*"),
     ("pictures", [], [add("dog/05.png", b"GIF89a not a png")], OPERATORS + r"decode_png: DATA/dog/05\.png: .*"),

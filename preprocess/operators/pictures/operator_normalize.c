@@ -3,9 +3,11 @@
 #include "preprocess/operators/pictures/picture.h"
 #include "preprocess/operators/tensor_maker.h"
 
+#include <math.h>
+
 extern const struct preprocess_operator preprocess_operator_to_chw;
 
-enum { CHANNELS_MAX = WEIR_TENSOR_STEP_CHANNELS_MAX, LEVELS = 256 };
+enum { CHANNELS_MAX = WEIR_TENSOR_STEP_CHANNELS_MAX, LEVELS = 256, MEAN_MAX = 2 };
 
 struct options {
     const char *on;
@@ -14,7 +16,8 @@ struct options {
 
 static const struct cfg_key OPTIONS[] = {
     CFG_TEXT(struct options, on, .doc = "column; by default the newest of pictures of one size"),
-    CFG_TEXTS(struct options, mean, .doc = "one number, or one per channel; by default 0"),
+    CFG_TEXTS(struct options, mean,
+              .doc = "one number, or one per channel, of pixels from 0 to 1; by default 0"),
     CFG_TEXTS(struct options, std, .doc = "one number, or one per channel; by default 1"),
     CFG_END,
 };
@@ -24,6 +27,18 @@ static enum weir_status read_channels(const char *name, struct cfg_texts texts, 
 {
     const struct picture_numbers from = {name, texts, channels, least, 1e6};
     return texts.count > 0 ? preprocess_picture_read_numbers(&from, values, err) : WEIR_OK;
+}
+
+/* That of pixels from 0 to 255 would make all of them alike. */
+static enum weir_status check_mean(const double *mean, size_t channels, struct weir_error *err)
+{
+    for (size_t c = 0; c < channels; c++)
+        if (fabs(mean[c]) > MEAN_MAX)
+            return weir_fail(err, WEIR_INVALID,
+                             "mean: found %g, expected that of pixels divided by 255, which is "
+                             "%.3f then; std likewise",
+                             mean[c], mean[c] / (LEVELS - 1.0));
+    return WEIR_OK;
 }
 
 static enum weir_status plan(void *owner, const void *given, const struct operator_schema *schema,
@@ -44,6 +59,8 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     size_t channels = about->shape[2];
     weir_require(channels <= CHANNELS_MAX);
     status = read_channels("mean", options->mean, -1e6, channels, mean, err);
+    if (status == WEIR_OK)
+        status = check_mean(mean, channels, err);
     if (status == WEIR_OK)
         status = read_channels("std", options->std, 1e-6, channels, std, err);
     if (status != WEIR_OK)
