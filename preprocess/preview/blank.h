@@ -1,4 +1,5 @@
-/* Columns of CSV that an operator bears to be empty, and that are so in every record. */
+/* Columns of CSV that an operator bears to be empty, and that are so in every record; and integers that are one number
+ * once they are read. */
 #ifndef WEIR_PREPROCESS_PREVIEW_BLANK_H
 #define WEIR_PREPROCESS_PREVIEW_BLANK_H
 

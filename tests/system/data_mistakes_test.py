@@ -403,6 +403,15 @@ def test_columns_of_csv_that_are_empty_throughout_are_remarked(folder):
     assert answer["valid"] and "csv_words: none of 200 records has a value in 'kind'" in answer["lines"][0], answer
 
 
+def test_integers_that_become_one_number_are_remarked(folder):
+    def numbered(first):
+        return [swap("a.csv", f",{100 - i},k", f",{first + i},k") for i in range(200)]
+
+    answer = check(folder, "table", [], numbered(9007199254740993))
+    assert answer["valid"] and "csv_fields: 199 of 200 integers of 'y' become the number of another one before them" in answer["lines"][0], answer
+    assert check(folder, "table", [], numbered(1700000))["lines"] == []
+
+
 def test_fields_of_json_that_no_record_has_are_remarked(folder):
     text, last = "{op: json_text, field: text}", "    - {op: vocab}\n"
     for old, new, expected in (
