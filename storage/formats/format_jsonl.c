@@ -20,13 +20,23 @@ static void refuse(const struct format_sink *sink, const struct format_input *in
                                   .offset = input->at + at, .record = record, .reason = reason});
 }
 
+/* Returns what makes lines of objects that are written for people, over several lines. */
+static const char *remedy_for(struct weir_bytes line)
+{
+    struct weir_bytes text = weir_bytes_trim(line);
+
+    return text.size == 1 && (text.at[0] == '{' || text.at[0] == '[')
+               ? ": jq -c writes those of several lines so"
+               : "";
+}
+
 /* Emits the sample, or fills `reason` (REASON_MAX characters) and returns false. */
 static bool index_line(struct weir_bytes line, struct json_fields *members,
                        const struct format_sink *sink, struct format_sample *sample, char *reason)
 {
     if (!storage_json_fields_read(members, line)) {
-        snprintf(reason, REASON_MAX, "%s at column %zu, expected one object a line",
-                 members->complaint, members->column);
+        snprintf(reason, REASON_MAX, "%s at column %zu, expected one object a line%s",
+                 members->complaint, members->column, remedy_for(line));
         return false;
     }
     sample->length = line.size;

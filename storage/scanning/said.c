@@ -20,7 +20,8 @@ void storage_said_of(const struct dataset *dataset, const struct manifest *manif
         said->row = storage_manifest_find(manifest, path);
     }
     if (d->wants_manifest && said->row == NULL)
-        said->complaint = "found no row in the manifest, expected one";
+        said->complaint =
+            "found no row in the manifest, expected one with its path below source.path";
 }
 
 void storage_said_fini(struct said *said)

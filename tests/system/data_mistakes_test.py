@@ -110,6 +110,8 @@ EACH = [  # kind, changes of the pipeline file, changes of the data, what the on
     ("lines", [], [swap("a.jsonl", '{"ts": 1600000007', '{"ts" 1600000007'), swap("a.jsonl", '{"ts": 1600000008', '{"ts" 1600000008'), swap("a.jsonl", '{"ts": 1600000009', '{"ts" 1600000009')],
      SOURCE + r"3 of 200: DATA/a\.jsonl:8: .*at column \d+, expected one object a line"),
     ("lines", [], [add("a.jsonl", "[" + ",".join(lines()["a.jsonl"].splitlines()) + "]\n")], SOURCE + r"DATA/a\.jsonl:1: .*expected one object a line"),
+    ("lines", [], [add("a.jsonl", lines()["a.jsonl"] + 4 * "{\n")],
+     SOURCE + r"4 of 204: DATA/a\.jsonl:201: found broken JSON at column 2, expected one object a line: jq -c writes those of several lines so"),
     ("lines", [("loss: softmax", "loss: logistic")], [], r"training\.loss: loss logistic: 3 classes, expected 2: use softmax \(labels of dataset 'd'\)"),
     ("lines", [("stream", "[a, b]"), ("softmax", "logistic")], [], LABEL + r"66 of 200: DATA/a\.jsonl:3: label: found 'c', expected one of the declared classes"),
     ("lines", [], [each("a.jsonl", lambda row: row | {"mark": {"name": "a"}})], r"training\.loss: loss softmax: 1 classes, expected 2 or more.*"),
