@@ -35,8 +35,10 @@ static const struct cfg_key TRAINING[] = {
     CFG_TRAINING_ROWS(struct training_keys, shared.),
     CFG_U64(struct training_keys, threads, .fallback = "1", .min = 1, .max = GRADIENT_STRIPES,
             .doc = "of a built-in model; the model is the same to the last bit for any number"),
-    CFG_CHOICE(struct training_keys, device, .fallback = "auto", .choices = DEVICES,
-               .doc = "device that the model computes on; built-in models use the CPU in any case"),
+    CFG_CHOICE(
+        struct training_keys, device, .fallback = "auto", .choices = DEVICES,
+        .doc =
+            "without effect: built-in models compute on the CPU, a program on what it finds (`gpus`)"),
     CFG_TEXT(
         struct training_keys, group, .fallback = "",
         .doc =

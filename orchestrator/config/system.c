@@ -148,9 +148,8 @@ struct cache_section {
 
 static const struct cfg_key CACHE_KEYS[] = {
     CFG_SIZE(struct cache_section, bytes, .fallback = "10GiB",
-             .doc =
-                 "limit of DATA_DIR/cache: the rows that were not used for the longest time make "
-                 "room for others; 0: nothing is kept"),
+             .doc = "limit of DATA_DIR/cache: what spares the least time, by its bytes and by how "
+                    "long it was not used, makes room; 0: nothing is kept"),
     CFG_CHOICE(struct cache_section, compress, .fallback = "none", .choices = WEIR_COMPRESSIONS,
                .doc = "rows of 4 KiB and more, each by itself, where it makes them an eighth "
                       "smaller"),

@@ -36,7 +36,7 @@ static uint64_t count(const void *state, const struct evaluation_stream *stream)
 
 const struct evaluation_strategy orchestrator_strategy_between_triggers = {
     .name = "between_triggers",
-    .summary = "the samples of each trigger that made a model, behind those of the one before",
+    .summary = "the samples of each trigger that made a model, after those of the one before",
     .options = OPTIONS,
     .options_size = 1,
     .state_size = 1,

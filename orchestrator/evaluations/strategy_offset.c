@@ -19,7 +19,7 @@ struct offset {
 static const struct cfg_key OPTIONS[] = {
     CFG_TEXTS(struct offset_options, offsets, .required = true,
               .doc =
-                  "of each model: 7d is the week behind its newest sample, -7d the week before its "
+                  "of each model: 7d is the week after its newest sample, -7d the week before its "
                   "oldest, inf and -inf all that come after and before"),
     CFG_END,
 };

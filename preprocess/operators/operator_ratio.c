@@ -142,7 +142,7 @@ static void apply(void *owner, struct operator_call *call)
 
 const struct preprocess_operator preprocess_operator_ratio = {
     .name = "ratio",
-    .summary = "quotients of numbers of a row, behind them",
+    .summary = "quotients of numbers of a row, after them",
     .options = OPTIONS,
     .options_size = sizeof(struct options),
     .state_size = sizeof(struct state),

@@ -56,7 +56,7 @@ static const struct cfg_key SCORE_KEYS[] = {
     CFG_U64(
         struct score, period, .fallback = "0", .max = UINT32_MAX,
         .doc =
-            "epochs of a training after which it chooses anew, by the model as it is by then; 0: "
+            "epochs of a training after which it chooses again, by the model as it is by then; 0: "
             "once for each trigger"),
     CFG_END,
 };
