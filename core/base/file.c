@@ -2,6 +2,7 @@
  * directory. */
 #include "core/base/file.h"
 
+#include "core/base/full_disk.h"
 #include "core/base/memory.h"
 
 #include <dirent.h>
@@ -73,7 +74,8 @@ static enum weir_status fail_errno(struct weir_error *err, const char *what, con
 {
     int code = errno;
     enum weir_status status = code == ENOENT ? WEIR_NOT_FOUND : WEIR_IO;
-    return weir_fail(err, status, "%s: cannot %s: %s", path, what, strerror(code));
+    return weir_fail(err, status, "%s: cannot %s: %s%s", path, what, strerror(code),
+                     weir_disk_advice(code));
 }
 
 /* read() that is not interrupted. */
@@ -307,7 +309,8 @@ static enum weir_status make_directory(const char *path, mode_t mode, struct wei
             return WEIR_OK;
         return weir_fail(err, WEIR_IO, "%s: is there, but is no directory", path);
     }
-    return weir_fail(err, WEIR_IO, "%s: cannot make the directory: %s", path, strerror(code));
+    return weir_fail(err, WEIR_IO, "%s: cannot make the directory: %s%s", path, strerror(code),
+                     weir_disk_advice(code));
 }
 
 enum weir_status weir_make_directories(const char *path, mode_t mode, struct weir_error *err)

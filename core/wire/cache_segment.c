@@ -3,6 +3,7 @@
 
 #include "core/base/fault.h"
 #include "core/base/file.h"
+#include "core/base/full_disk.h"
 #include "core/base/hash.h"
 #include "core/base/memory.h"
 
@@ -165,10 +166,12 @@ static bool write_rows(int fd, const struct draft *draft)
 
 static enum weir_status fail_writing(const char *path, struct weir_error *err)
 {
-    enum weir_status status = errno == ENOSPC || errno == EDQUOT ? WEIR_LIMIT
-                              : errno == ENOENT                  ? WEIR_NOT_FOUND
-                                                                 : WEIR_IO;
-    return weir_fail(err, status, "%s: cannot be written: %s", path, strerror(errno));
+    int code = errno;
+    enum weir_status status = weir_disk_is_full(code) ? WEIR_LIMIT
+                              : code == ENOENT        ? WEIR_NOT_FOUND
+                                                      : WEIR_IO;
+    return weir_fail(err, status, "%s: cannot be written: %s%s", path, strerror(code),
+                     weir_disk_advice(code));
 }
 
 static bool is_full(void)

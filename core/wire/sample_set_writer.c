@@ -1,5 +1,6 @@
 /* Writes sample set files piece by piece; the layout is in sample_set.h. */
 #include "core/base/file.h"
+#include "core/base/full_disk.h"
 #include "core/wire/sample_set.h"
 
 #include <errno.h>
@@ -29,7 +30,9 @@ struct weir_sample_set_writer {
 static enum weir_status fail_errno(const struct weir_sample_set_writer *writer, const char *doing,
                                    struct weir_error *err)
 {
-    return weir_fail(err, WEIR_IO, "cannot %s %s: %s", doing, writer->path, strerror(errno));
+    int code = errno;
+    return weir_fail(err, WEIR_IO, "%s: cannot %s: %s%s", writer->path, doing, strerror(code),
+                     weir_disk_advice(code));
 }
 
 static enum weir_status write_at(struct weir_sample_set_writer *writer, uint64_t at,

@@ -161,11 +161,22 @@ static void tell_empty(struct evaluator *evaluator)
         trouble(evaluator, status, &err);
 }
 
+/* A disk that is full or away comes back. */
+static void not_sealed(struct evaluator *evaluator, const struct weir_error *err)
+{
+    if (err->status != WEIR_IO) {
+        trouble(evaluator, err->status, err);
+        return;
+    }
+    weir_log(WEIR_LOG_WARN, "evaluation tried again", "because=\"%s\"", err->text);
+    begin_after(evaluator, 10 * ORCHESTRATOR_AGAIN_MS);
+}
+
 static void on_sealed(void *owner, const struct weir_reply *reply, const struct weir_error *err)
 {
     struct evaluator *evaluator = owner;
     if (reply == NULL) {
-        trouble(evaluator, err->status, err);
+        not_sealed(evaluator, err);
         return;
     }
     const struct msg_selected *selected = reply->message;

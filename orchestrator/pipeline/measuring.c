@@ -45,7 +45,7 @@ static void on_sealed(void *owner, const struct weir_reply *reply, const struct 
     struct pipeline *pipeline = owner;
     struct weir_error problem;
     if (reply == NULL) {
-        orchestrator_pipeline_trouble(pipeline, err->status, err);
+        orchestrator_pipeline_hindered(pipeline, err->status, err);
         return;
     }
     enum weir_status status = start_run(pipeline, reply->message, &problem);

@@ -248,6 +248,24 @@ void orchestrator_pipeline_trouble(struct pipeline *pipeline, enum weir_status s
     orchestrator_pipeline_begin_after(pipeline, ORCHESTRATOR_AGAIN_MS);
 }
 
+void orchestrator_pipeline_hindered(struct pipeline *pipeline, enum weir_status status,
+                                    const struct weir_error *err)
+{
+    struct weir_error why = *err, inner;
+    struct edge edge = {
+        .to = pipeline->state, .error = why.text, .effect = effect_failed, .what = &why};
+    if (status != WEIR_IO) {
+        orchestrator_pipeline_trouble(pipeline, status, &why);
+        return;
+    }
+    forget_calls(pipeline);
+    if (pipeline->error[0] == '\0' && tell_obstacle(pipeline, &edge, &inner) != WEIR_OK)
+        why = inner;
+    weir_log(WEIR_LOG_WARN, "pipeline tries again", "pipeline=%s state=%s because=\"%s\"",
+             pipeline->config->name, orchestrator_pipeline_state_name(pipeline->state), why.text);
+    orchestrator_pipeline_begin_after(pipeline, 10 * ORCHESTRATOR_AGAIN_MS);
+}
+
 /* ---- in memory ---- */
 
 static void free_pipeline(struct pipeline *pipeline)

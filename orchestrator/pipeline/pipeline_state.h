@@ -126,6 +126,10 @@ bool orchestrator_pipeline_advance(struct pipeline *pipeline, enum pipeline_even
 /* A step's reaction to an error. */
 void orchestrator_pipeline_trouble(struct pipeline *pipeline, enum weir_status status,
                                    const struct weir_error *err);
+/* The same of what a service answers, or this process has written itself: a disk that is full or away comes back, or
+ * somebody sees to it. It is told, and tried again until it can. */
+void orchestrator_pipeline_hindered(struct pipeline *pipeline, enum weir_status status,
+                                    const struct weir_error *err);
 /* Begins the state's work (again) after a pause. */
 void orchestrator_pipeline_begin_after(struct pipeline *pipeline, int64_t delay_ms);
 /* Drops every open request of this pipeline, and what is measured beside its states, which is planned again when the

@@ -28,7 +28,7 @@ static void on_noted(void *owner, const struct weir_reply *reply, const struct w
     struct pipeline *pipeline = owner;
     struct weir_error problem;
     if (reply == NULL) {
-        orchestrator_pipeline_trouble(pipeline, err->status, err);
+        orchestrator_pipeline_hindered(pipeline, err->status, err);
         return;
     }
     if (orchestrator_pipeline_advance(pipeline, PIPELINE_ON_SCORED, NULL, NULL) &&

@@ -123,7 +123,7 @@ static void on_selected(void *owner, const struct weir_reply *reply, const struc
 {
     struct pipeline *pipeline = owner;
     if (reply == NULL) {
-        orchestrator_pipeline_trouble(pipeline, err->status, err);
+        orchestrator_pipeline_hindered(pipeline, err->status, err);
         return;
     }
     if (reply->type == MSG_scores_wanted) {

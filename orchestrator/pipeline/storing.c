@@ -82,7 +82,7 @@ static void store(struct pipeline *pipeline, const struct run_result *run)
     if (status == WEIR_OK)
         status = orchestrator_pipeline_load(pipeline, &problem);
     if (status != WEIR_OK) {
-        orchestrator_pipeline_trouble(pipeline, status, &problem);
+        orchestrator_pipeline_hindered(pipeline, status, &problem);
         return;
     }
     if (orchestrator_pipeline_advance(pipeline, PIPELINE_ON_STORED, effect_stored, &stored) &&
@@ -110,7 +110,7 @@ static void on_noted(void *owner, const struct weir_reply *reply, const struct w
     if (status == WEIR_OK)
         status = orchestrator_pipeline_run_newest(pipeline, on_noted_run, &problem);
     if (status != WEIR_OK)
-        orchestrator_pipeline_trouble(pipeline, status, reply == NULL ? err : &problem);
+        orchestrator_pipeline_hindered(pipeline, status, reply == NULL ? err : &problem);
 }
 
 static void hand_over(struct pipeline *pipeline, const struct run_result *run)

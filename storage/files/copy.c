@@ -2,6 +2,7 @@
 #include "storage/files/copy.h"
 
 #include "core/base/file.h"
+#include "core/base/full_disk.h"
 #include "core/base/log.h"
 #include "core/base/memory.h"
 #include "storage/catalog/known.h"
@@ -37,7 +38,7 @@ enum weir_status storage_copies_fail(const char *copies, const char *what, struc
     int code = errno;
 
     return weir_fail(err, code == ENOENT ? WEIR_STALE : WEIR_IO, "%s: %s: %s%s", copies, what,
-                     strerror(code), code == ENOSPC || code == EDQUOT ? "; free space there" : "");
+                     strerror(code), weir_disk_advice(code));
 }
 
 static enum weir_status fail_write(struct weir_error *err, const char *copies)

@@ -2,6 +2,7 @@
 #include "storage/push/segment.h"
 
 #include "core/base/file.h"
+#include "core/base/full_disk.h"
 #include "core/base/memory.h"
 
 #include <errno.h>
@@ -12,12 +13,14 @@
 
 static enum weir_status fail_errno(struct weir_error *err, const char *what, const char *path)
 {
-    enum weir_status status = errno == ENOENT                      ? WEIR_NOT_FOUND
-                              : errno == EEXIST                    ? WEIR_EXISTS
-                              : errno == ENOSPC || errno == EDQUOT ? WEIR_LIMIT
-                                                                   : WEIR_IO;
+    int code = errno;
+    enum weir_status status = code == ENOENT            ? WEIR_NOT_FOUND
+                              : code == EEXIST          ? WEIR_EXISTS
+                              : weir_disk_is_full(code) ? WEIR_LIMIT
+                                                        : WEIR_IO;
 
-    return weir_fail(err, status, "%s: cannot %s: %s", path, what, strerror(errno));
+    return weir_fail(err, status, "%s: cannot %s: %s%s", path, what, strerror(code),
+                     weir_disk_advice(code));
 }
 
 static enum weir_status make_folder_of(const char *path, struct weir_error *err)
@@ -43,11 +46,14 @@ enum weir_status storage_segment_create(const char *path, uint64_t size,
         status = fail_errno(err, "make room in", path);
     if (status == WEIR_OK)
         status = weir_sync_parent(path, err);
-    if (status == WEIR_OK)
-        *ret_segment = segment;
-    else
+    if (status != WEIR_OK) {
+        unlink(path); /* its name is free again */
         storage_segment_close(&segment);
-    return status;
+        return status;
+    }
+    segment.path = weir_strdup(path);
+    *ret_segment = segment;
+    return WEIR_OK;
 }
 
 static enum weir_status cut(const struct segment *segment, const char *path, uint64_t used,
@@ -75,17 +81,21 @@ enum weir_status storage_segment_open(const char *path, uint64_t size, uint64_t 
     if (segment.fd < 0)
         return fail_errno(err, "open", path);
     status = cut(&segment, path, used, err);
-    if (status == WEIR_OK)
-        *ret_segment = segment;
-    else
+    if (status != WEIR_OK) {
         storage_segment_close(&segment);
-    return status;
+        return status;
+    }
+    segment.path = weir_strdup(path);
+    *ret_segment = segment;
+    return WEIR_OK;
 }
 
 void storage_segment_close(struct segment *segment)
 {
     if (segment->fd >= 0)
         close(segment->fd);
+    free(segment->path);
+    segment->path = NULL;
     segment->fd = -1;
 }
 
@@ -99,7 +109,7 @@ enum weir_status storage_segment_write(const struct segment *segment, uint64_t a
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0)
-            return fail_errno(err, "append", "a segment");
+            return fail_errno(err, "append", segment->path);
         at += (uint64_t)written;
         bytes = weir_bytes(bytes.at + written, bytes.size - (size_t)written);
     }
@@ -112,20 +122,20 @@ enum weir_status storage_segment_read(const struct segment *segment, uint64_t at
     ssize_t got = weir_read_at(segment->fd, bytes, size, at);
 
     if (got < 0)
-        return fail_errno(err, "read", "a segment");
+        return fail_errno(err, "read", segment->path);
     if ((size_t)got < size)
-        return weir_fail(err, WEIR_CORRUPT, "a segment ends at byte %llu",
+        return weir_fail(err, WEIR_CORRUPT, "%s: ends at byte %llu", segment->path,
                          (unsigned long long)(at + (uint64_t)got));
     return WEIR_OK;
 }
 
 enum weir_status storage_segment_sync(const struct segment *segment, struct weir_error *err)
 {
-    return fdatasync(segment->fd) < 0 ? fail_errno(err, "sync", "a segment") : WEIR_OK;
+    return fdatasync(segment->fd) < 0 ? fail_errno(err, "sync", segment->path) : WEIR_OK;
 }
 
 enum weir_status storage_segment_describe(const struct segment *segment, struct stat *ret_stat,
                                           struct weir_error *err)
 {
-    return fstat(segment->fd, ret_stat) < 0 ? fail_errno(err, "stat", "a segment") : WEIR_OK;
+    return fstat(segment->fd, ret_stat) < 0 ? fail_errno(err, "stat", segment->path) : WEIR_OK;
 }

@@ -11,11 +11,12 @@
 #include <sys/stat.h>
 
 struct segment {
-    int fd; /* -1: none */
+    int fd;     /* -1: none */
+    char *path; /* for messages; NULL: none */
     uint64_t size;
 };
 
-/* A new file at `path`, whose folder may be missing. EXISTS when there is one already. */
+/* A new file at `path`, whose folder may be missing. EXISTS when there is one already; LIMIT when the disk is full. */
 enum weir_status storage_segment_create(const char *path, uint64_t size,
                                         struct segment *ret_segment,
                                         struct weir_error *err) WEIR_MUST_USE;

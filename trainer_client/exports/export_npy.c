@@ -4,6 +4,7 @@
  * Each grows under NAME.npy.tmp, behind room for its header, and gets its name when its length is known. What lies
  * beyond the rows that the state knows of is written again in its place. */
 #include "core/base/file.h"
+#include "core/base/full_disk.h"
 #include "core/base/memory.h"
 #include "trainer_client/exports/export.h"
 
@@ -67,8 +68,10 @@ static struct array offsets_of(const struct export *export, const struct export_
 
 static enum weir_status io_error(const char *path, const char *what, struct weir_error *err)
 {
-    return weir_fail(err, errno == ENOSPC ? WEIR_LIMIT : WEIR_IO, "%s: %s: %s", path, what,
-                     strerror(errno));
+    int code = errno;
+
+    return weir_fail(err, weir_disk_is_full(code) ? WEIR_LIMIT : WEIR_IO, "%s: %s: %s%s", path,
+                     what, strerror(code), weir_disk_advice(code));
 }
 
 static enum weir_status write_at(int fd, const char *path, struct weir_bytes bytes, uint64_t offset,

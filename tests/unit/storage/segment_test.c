@@ -6,10 +6,12 @@
 
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -147,6 +149,24 @@ static void what_is_there_is_never_written_over(void **state)
     expect(COMMITTED);
 }
 
+static void one_that_finds_no_room_leaves_its_name_free(void **state)
+{
+    struct rlimit limit, small;
+    struct segment segment;
+    struct weir_error err;
+
+    (void)state;
+    (void)unlink(path);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    small = (struct rlimit){.rlim_cur = SIZE - 1, .rlim_max = limit.rlim_max};
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_int_not_equal(storage_segment_create(path, SIZE, &segment, &err), WEIR_OK);
+    assert_non_null(strstr(err.text, path));
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    assert_int_not_equal(access(path, F_OK), 0);
+}
+
 int main(void)
 {
 #define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
@@ -156,6 +176,7 @@ int main(void)
         CASE(appending_leaves_what_readers_compare),
         CASE(a_missing_or_linked_file_is_refused),
         CASE(what_is_there_is_never_written_over),
+        CASE(one_that_finds_no_room_leaves_its_name_free),
     };
     return cmocka_run_group_tests_name("segments", tests, NULL, NULL);
 }
