@@ -202,8 +202,8 @@ static enum weir_status step_windows(struct scan *scan, bool *ret_done, struct w
     return status;
 }
 
-/* Whoever waits for a first scan wants all of the source, so that asks again for what did not come; but not for ever,
- * for what comes after it waits as well. */
+/* A first scan is waited for by those who want all of the source, so it asks again for what did not come; but not for
+ * ever, as what comes after it waits as well. */
 static bool asks_again(const struct dataset *dataset)
 {
     struct scan *scan = dataset->scan;

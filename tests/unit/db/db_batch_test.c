@@ -1,4 +1,4 @@
-/* Transactions whose statements are sent together. */
+/* Transactions whose statements are sent together, and how long the plan of a statement is kept. */
 #include "core/db/db.h"
 #include "core/loop/loop.h"
 #include "tests/support/postgres.h"
@@ -11,13 +11,17 @@
 
 #include <cmocka.h>
 
-enum { Q_insert, Q_behind, Q_all, Q_fail, Q_none };
+enum { Q_insert, Q_behind, Q_all, Q_fail, Q_none, Q_find, Q_plans };
 static const struct weir_query QUERIES[] = {
     [Q_insert] = {"insert", "INSERT INTO thing (id) VALUES ($1)"},
     [Q_behind] = {"behind", "INSERT INTO thing (id) VALUES ($1)"},
     [Q_all] = {"all", "SELECT id FROM thing"},
     [Q_fail] = {"fail", "SELECT 1 / (SELECT 0)"},
     [Q_none] = {"none", "SELECT 1 FROM nowhere"},
+    [Q_find] = {"find", "SELECT id FROM thing WHERE id = $1"},
+    [Q_plans] = {"plans",
+                 "SELECT generic_plans AS kept, custom_plans AS made "
+                 "FROM pg_prepared_statements WHERE statement LIKE '%thing WHERE id = $1'"},
 };
 
 static const struct weir_migration MIGRATIONS[] = {
@@ -247,6 +251,23 @@ static void a_batch_is_the_same_while_a_loop_goes_on(void **state)
     weir_loop_free(loop);
 }
 
+/* One that was made for an empty table reads the whole of a large one, for each of its rows. */
+static void no_plan_outlives_the_size_of_its_tables(void **state)
+{
+    enum { RUNS = 12 }; /* Postgres keeps a plan from the sixth on */
+    struct weir_db *db = db_of(state);
+    WEIR_AUTO(weir_rows) plans = NULL;
+
+    for (int i = 0; i < RUNS; i++) {
+        WEIR_AUTO(weir_rows) rows = NULL;
+
+        assert_int_equal(DB_RUN(db, Q_find, &rows, NULL, DB_I64(i)), WEIR_OK);
+    }
+    assert_int_equal(DB_RUN(db, Q_plans, &plans, NULL), WEIR_OK);
+    assert_int_equal(weir_rows_i64(plans, 0, "kept"), 0);
+    assert_true(weir_rows_i64(plans, 0, "made") >= RUNS);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_fresh, close_db)
@@ -263,6 +284,7 @@ int main(void)
         TEST(a_batch_is_rolled_back_before_anything_was_waited_for),
         TEST(a_batch_is_gone_with_its_connection),
         TEST(a_batch_is_the_same_while_a_loop_goes_on),
+        TEST(no_plan_outlives_the_size_of_its_tables),
     };
     return cmocka_run_group_tests_name("db_batch", tests, start_postgres, stop_postgres);
 }

@@ -21,19 +21,7 @@
 
 #include <cmocka.h>
 
-enum {
-    Q_insert,
-    Q_find,
-    Q_plans,
-    Q_all,
-    Q_echo,
-    Q_array,
-    Q_fail,
-    Q_none,
-    Q_same,
-    Q_types,
-    Q_raise
-};
+enum { Q_insert, Q_find, Q_all, Q_echo, Q_array, Q_fail, Q_none, Q_same, Q_types, Q_raise };
 static const struct weir_query QUERIES[] = {
     [Q_insert] = {"insert", "INSERT INTO thing (id, name, score, good, data, small) "
                             "VALUES ($1, $2, $3, $4, $5, $6)"},
@@ -50,9 +38,6 @@ static const struct weir_query QUERIES[] = {
         {"types",
          "SELECT 7::smallint AS small, 8::oid AS oid, 1.5::real AS real, '{\"a\": 1}'::jsonb AS "
          "json, 2.5::numeric AS odd"},
-    [Q_plans] = {"plans",
-                 "SELECT generic_plans AS kept, custom_plans AS made FROM pg_prepared_statements "
-                 "WHERE statement LIKE '%thing WHERE id = $1'"},
     [Q_raise] = {"raise", "SELECT pg_temp.raise($1)"},
     [Q_same] = {"same", "SELECT count(*) FROM thing WHERE small IS NOT DISTINCT FROM $1"},
 };
@@ -479,23 +464,6 @@ static void more_than_a_statement_can_take_is_refused(void **state)
     assert_int_equal(insert(db, 1, &err), WEIR_OK);
 }
 
-/* One that was made for an empty table reads the whole of a large one, for each of its rows. */
-static void no_plan_outlives_the_size_of_its_tables(void **state)
-{
-    enum { RUNS = 12 }; /* Postgres keeps a plan from the sixth on */
-    const struct fixture *fixture = *state;
-    WEIR_AUTO(weir_rows) plans = NULL;
-
-    for (int i = 0; i < RUNS; i++) {
-        WEIR_AUTO(weir_rows) rows = NULL;
-
-        assert_int_equal(DB_RUN(fixture->db, Q_find, &rows, NULL, DB_I64(i)), WEIR_OK);
-    }
-    assert_int_equal(DB_RUN(fixture->db, Q_plans, &plans, NULL), WEIR_OK);
-    assert_int_equal(weir_rows_i64(plans, 0, "kept"), 0);
-    assert_true(weir_rows_i64(plans, 0, "made") >= RUNS);
-}
-
 static void vacuum_runs_as_a_text(void **state)
 {
     struct weir_error err;
@@ -703,7 +671,6 @@ int main(void)
         TEST(a_migration_whose_text_has_changed_is_refused),
         TEST(a_store_without_checksums_takes_those_of_today),
         TEST(a_migration_that_fails_leaves_nothing),
-        TEST(no_plan_outlives_the_size_of_its_tables),
         TEST(vacuum_runs_as_a_text),
         TEST(a_statement_that_waits_for_a_lock_is_unavailable),
         TEST(nobody_has_a_turn_while_one_has_the_only_one),
