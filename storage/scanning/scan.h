@@ -44,9 +44,8 @@ struct scan_outcome {
     bool is_done;
     bool is_whole;   /* all of the source was looked at */
     bool is_waiting; /* for bytes of an object: the storage is pumped when they are there */
-    int64_t
-        wait_ms; /* of a first scan, for a file that is written, or an object that did not come */
-    bool is_undone; /* after an error: the catalog must be loaded again */
+    int64_t wait_ms; /* a first scan: for a file being written, or an object that did not come */
+    bool is_undone;  /* after an error: the catalog must be loaded again */
 };
 
 /* One piece of work of at most about 10 ms and one window or commit. What was too young, or changed while it
