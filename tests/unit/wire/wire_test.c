@@ -40,8 +40,8 @@ static void a_message_is_an_array_of_its_fields(void **state)
 
     WEIR_AUTO_BUF packed = {0};
     weir_message_pack(MSG_health_is, &health, &packed);
-    assert_true(
-        weir_bytes_equal(weir_buf_view(&packed), BYTES("\x95\xa7storage\x2a\xfb\xcd\x03\xe8\x00")));
+    assert_true(weir_bytes_equal(weir_buf_view(&packed),
+                                 BYTES("\x97\xa7storage\x2a\xfb\xcd\x03\xe8\x00\x00\x00")));
 }
 
 static void what_is_no_text_arrives_as_question_marks(void **state)
