@@ -16,7 +16,7 @@ FAILED = 8  # as ctest says that tests failed
 # The tests that fail, a line each, lie in LANE.first and LANE.again, those that a sanitizer has reported something of in LANE.reported.
 CTEST = """\
 #!/bin/sh
-lane=$2 round=first
+lane=${2%-services} round=first
 case "$*" in *--rerun-failed*) round=again ;; esac
 echo "$lane $round" >>ran
 [ -e "$lane.$round" ] || exit 0
