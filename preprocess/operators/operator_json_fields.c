@@ -1,9 +1,8 @@
 /* json_fields: one JSON object → dense f32 `features`. A field is a name, or names with dots for
  * objects inside objects; numbers and true or false are taken. */
+#include "preprocess/operators/json.h"
 #include "preprocess/operators/number.h"
-#include "preprocess/operators/operator.h"
 
-#include "core/base/json.h"
 #include "core/base/memory.h"
 
 enum { VALUE_FIELDS_MAX = 4096 };
@@ -38,21 +37,6 @@ static const char *name_at(const struct weir_yaml_node *names, size_t index)
     return weir_yaml_text(weir_yaml_at(names, index));
 }
 
-static enum weir_status plan_names(struct state *state, struct weir_arena *arena,
-                                   const char *const **ret_names, struct weir_error *err)
-{
-    const char **names = weir_arena_alloc(arena, state->width * sizeof(*names));
-    for (size_t i = 0; i < state->width; i++) {
-        names[i] = name_at(state->names, i);
-        if (names[i] == NULL || names[i][0] == '\0')
-            return weir_yaml_fail(weir_yaml_at(state->names, i), err,
-                                  "expected the name of a field");
-    }
-    state->json = weir_json_new(names, state->width);
-    *ret_names = names;
-    return WEIR_OK;
-}
-
 static enum weir_status plan(void *owner, const void *given, const struct operator_schema *schema,
                              struct operator_plan *ret_plan, struct weir_error *err)
 {
@@ -64,12 +48,13 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
                          VALUE_FIELDS_MAX);
     state->names = options->fields.node;
     state->width = count;
-    const char *const *names = NULL;
+    const char **names = weir_arena_alloc(schema->arena, count * sizeof(*names));
     enum weir_status status = preprocess_number_fill_option(options->fill, &state->fill, err);
     if (status == WEIR_OK)
-        status = plan_names(state, schema->arena, &names, err);
+        status = preprocess_json_names(&options->fields, names, err);
     if (status != WEIR_OK)
         return status;
+    state->json = weir_json_new(names, count);
     status = preprocess_operator_plan_output(ret_plan, options->as, COLUMN_DENSE, WEIR_F32,
                                              (uint32_t)count, err);
     ret_plan->output[0].elements = names;
@@ -112,13 +97,8 @@ static const char *remedy_for(struct weir_bytes raw)
 static void read_row(void *owner, struct operator_call *call, size_t row, float *to)
 {
     const struct state *state = owner;
-    size_t column;
-    if (!weir_json_read(state->json, column_row(call->in, row))) {
-        const char *complaint = weir_json_complaint(state->json, &column);
-        preprocess_operator_fail_row(call, row, "byte %zu: %s, expected one JSON object", column,
-                                     complaint);
+    if (!preprocess_json_read_row(state->json, call, row))
         return;
-    }
     for (size_t i = 0; i < state->width; i++) {
         if (!read_value(state, weir_json_found(state->json, i), &to[i])) {
             struct weir_bytes raw = weir_json_found(state->json, i);

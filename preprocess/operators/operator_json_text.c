@@ -1,8 +1,6 @@
 /* json_text: one JSON object → the text under one field, or under several, put together. A field is
  * a name, or names with dots for objects inside objects. */
-#include "preprocess/operators/operator.h"
-
-#include "core/base/json.h"
+#include "preprocess/operators/json.h"
 
 enum { TEXT_FIELDS_MAX = 64 };
 
@@ -40,15 +38,11 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
     state->optional = options->optional;
     if (state->count == 0 || state->count > TEXT_FIELDS_MAX)
         return weir_yaml_fail(options->field.node, err, "expected 1 to %d fields", TEXT_FIELDS_MAX);
-    for (size_t i = 0; i < state->count; i++) {
-        const struct weir_yaml_node *node = weir_yaml_at(options->field.node, i);
-        state->fields[i] = weir_yaml_text(node);
-        if (state->fields[i] == NULL || state->fields[i][0] == '\0')
-            return weir_yaml_fail(node, err, "expected the name of a field");
-    }
+    enum weir_status status = preprocess_json_names(&options->field, state->fields, err);
+    if (status != WEIR_OK)
+        return status;
     state->json = weir_json_new(state->fields, state->count);
-    enum weir_status status =
-        preprocess_operator_plan_output(ret_plan, options->as, COLUMN_TEXT, 0, 0, err);
+    status = preprocess_operator_plan_output(ret_plan, options->as, COLUMN_TEXT, 0, 0, err);
     if (status != WEIR_OK)
         return status;
     return preprocess_operator_schema_pick_record(schema, options->on, &ret_plan->in, err);
@@ -88,13 +82,9 @@ static void read_row(void *owner, struct operator_call *call, size_t row)
 {
     struct state *state = owner;
     struct weir_buf *values = &call->out[0].values;
-    size_t column, begin = values->size;
-    if (!weir_json_read(state->json, column_row(call->in, row))) {
-        const char *complaint = weir_json_complaint(state->json, &column);
-        preprocess_operator_fail_row(call, row, "byte %zu: %s, expected one JSON object", column,
-                                     complaint);
+    size_t begin = values->size;
+    if (!preprocess_json_read_row(state->json, call, row))
         return;
-    }
     for (size_t i = 0; i < state->count; i++) {
         if (!add_text(state, i, values, begin)) {
             struct weir_bytes raw = weir_json_found(state->json, i);

@@ -1,8 +1,7 @@
 /* json_words: one JSON object → words `NAME=VALUE`, one for each field that holds something: a text, a number as it is
  * written, true or false. A list gives a word for each of its values. What csv_words is for CSV. */
-#include "preprocess/operators/operator.h"
+#include "preprocess/operators/json.h"
 
-#include "core/base/json.h"
 #include "core/base/memory.h"
 
 #include <stdlib.h>
@@ -50,17 +49,12 @@ static enum weir_status plan(void *owner, const void *given, const struct operat
         return weir_yaml_fail(options->fields.node, err, "expected 1 to %d fields",
                               WORD_FIELDS_MAX);
     state->names = weir_calloc(state->count, sizeof(*state->names));
-    for (size_t i = 0; i < state->count; i++) {
-        const struct weir_yaml_node *node = weir_yaml_at(options->fields.node, i);
-
-        state->names[i] = weir_yaml_text(node);
-        if (state->names[i] == NULL || state->names[i][0] == '\0')
-            return weir_yaml_fail(node, err, "expected the name of a field");
-    }
+    enum weir_status status = preprocess_json_names(&options->fields, state->names, err);
+    if (status != WEIR_OK)
+        return status;
     state->json = weir_json_new(state->names, state->count);
-    enum weir_status status =
-        preprocess_operator_plan_output(ret_plan, options->as, COLUMN_TOKENS, 0,
-                                        options->keep_empty ? (uint32_t)state->count : 0, err);
+    status = preprocess_operator_plan_output(ret_plan, options->as, COLUMN_TOKENS, 0,
+                                             options->keep_empty ? (uint32_t)state->count : 0, err);
     if (status != WEIR_OK)
         return status;
     return preprocess_operator_schema_pick_record(schema, options->on, &ret_plan->in, err);
@@ -145,14 +139,10 @@ static void read_row(void *owner, struct operator_call *call, size_t row)
 {
     struct state *state = owner;
     struct column *out = &call->out[0];
-    size_t values = out->values.size, spans = out->spans.size, at;
+    size_t values = out->values.size, spans = out->spans.size;
 
-    if (!weir_json_read(state->json, column_row(call->in, row))) {
-        const char *complaint = weir_json_complaint(state->json, &at);
-        preprocess_operator_fail_row(call, row, "byte %zu: %s, expected one JSON object", at,
-                                     complaint);
+    if (!preprocess_json_read_row(state->json, call, row))
         return;
-    }
     for (size_t i = 0; i < state->count; i++) {
         if (add_field(state, i, out))
             continue;
