@@ -4,6 +4,7 @@
 #include "cli/guessing/pieces.h"
 #include "core/base/lines.h"
 #include "core/base/memory.h"
+#include "core/base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +30,7 @@ static enum weir_status begin(struct cli_guess *guess, struct weir_bytes head, c
     enum weir_status status = WEIR_OK;
 
     guess->table.is_json = is_json(head);
-    if (text.size >= 2 &&
-        (memcmp(text.at, "\xff\xfe", 2) == 0 || memcmp(text.at, "\xfe\xff", 2) == 0))
+    if (weir_utf8_is_utf16(text))
         return weir_fail(err, WEIR_INVALID,
                          "%s: found text in UTF-16, expected UTF-8: iconv -f UTF-16 -t UTF-8 "
                          "writes it",

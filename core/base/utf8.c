@@ -79,6 +79,23 @@ void weir_utf8_repair(char *text)
     }
 }
 
+bool weir_utf8_is_utf16(struct weir_bytes head)
+{
+    enum { LOOKED_AT = 16 };
+    size_t even = 0, odd = 0;
+
+    if (head.size >= 2 &&
+        (memcmp(head.at, "\xff\xfe", 2) == 0 || memcmp(head.at, "\xfe\xff", 2) == 0))
+        return true;
+    if (head.size < LOOKED_AT)
+        return false;
+    for (size_t i = 0; i < LOOKED_AT; i++) {
+        even += head.at[i] == 0 && i % 2 == 0 ? 1 : 0;
+        odd += head.at[i] == 0 && i % 2 == 1 ? 1 : 0;
+    }
+    return even + odd == LOOKED_AT / 2 && (even == 0 || odd == 0);
+}
+
 /* Bytes of a character that begins in `text` and does not end there: a piece that a cut has left. */
 static size_t begun(struct weir_bytes text)
 {

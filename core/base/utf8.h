@@ -25,6 +25,8 @@ size_t weir_utf8_cut(struct weir_bytes text, size_t size_max);
 void weir_utf8_shorten(struct weir_buf *text, size_t size_max);
 /* Puts '?' in the place of every byte of `text` that belongs to no character. */
 void weir_utf8_repair(char *text);
+/* True for the beginning of a text in UTF-16: a byte-order mark, or letters of the West with a zero beside each. */
+bool weir_utf8_is_utf16(struct weir_bytes head);
 /* Prints a text that people or JSON are given into a buffer of fixed size, as snprintf() would: cut after a whole
  * character where it is too long, and repaired. `size` is at least 1. */
 WEIR_PRINTF(3, 4) void weir_utf8_print(char *at, size_t size, const char *format, ...);

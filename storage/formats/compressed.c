@@ -1,6 +1,8 @@
 /* See compressed.h. */
 #include "storage/formats/compressed.h"
 
+#include "core/base/utf8.h"
+
 #include <string.h>
 
 static const struct {
@@ -33,28 +35,10 @@ enum weir_status storage_compressed_refuse(const char *what, struct weir_bytes h
     return WEIR_OK;
 }
 
-/* A byte-order mark, or a zero in each second byte, as letters of the West have. */
-static bool is_utf16(struct weir_bytes head)
-{
-    enum { LOOKED_AT = 16 };
-    size_t even = 0, odd = 0;
-
-    if (head.size >= 2 &&
-        (memcmp(head.at, "\xff\xfe", 2) == 0 || memcmp(head.at, "\xfe\xff", 2) == 0))
-        return true;
-    if (head.size < LOOKED_AT)
-        return false;
-    for (size_t i = 0; i < LOOKED_AT; i++) {
-        even += head.at[i] == 0 && i % 2 == 0 ? 1 : 0;
-        odd += head.at[i] == 0 && i % 2 == 1 ? 1 : 0;
-    }
-    return even + odd == LOOKED_AT / 2 && (even == 0 || odd == 0);
-}
-
 enum weir_status storage_text_refuse(const char *what, struct weir_bytes head,
                                      struct weir_error *err)
 {
-    if (is_utf16(head))
+    if (weir_utf8_is_utf16(head))
         return weir_fail(err, WEIR_INVALID,
                          "found %s in UTF-16, expected UTF-8: iconv -f UTF-16 -t UTF-8 writes it",
                          what);

@@ -150,6 +150,20 @@ static void whole_characters_end_before_the_first_byte_that_belongs_to_none(void
         assert_int_equal(weir_utf8_whole(weir_bytes_of(TEXTS[i].text)), TEXTS[i].whole);
 }
 
+static void text_in_utf_16_is_known_by_its_beginning(void **state)
+{
+    static const char LITTLE[] = "t\0i\0m\0e\0,\0x\0,\0y\0", BIG[] = "\0t\0i\0m\0e\0,\0x\0,\0y";
+
+    (void)state;
+    assert_true(weir_utf8_is_utf16(weir_bytes_of("\xff\xfe")));
+    assert_true(weir_utf8_is_utf16(weir_bytes_of("\xfe\xff...")));
+    assert_true(weir_utf8_is_utf16(weir_bytes(LITTLE, 16)));
+    assert_true(weir_utf8_is_utf16(weir_bytes(BIG, 16)));
+    assert_false(weir_utf8_is_utf16(weir_bytes(LITTLE, 15))); /* too little is there to tell */
+    assert_false(weir_utf8_is_utf16(weir_bytes_of("time,x,y and what follows")));
+    assert_false(weir_utf8_is_utf16(weir_bytes("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +174,7 @@ int main(void)
         cmocka_unit_test(a_text_that_a_buffer_is_too_small_for_is_cut_between_characters),
         cmocka_unit_test(ill_formed_bytes_are_replaced_piece_by_piece),
         cmocka_unit_test(a_text_that_is_too_long_ends_in_an_ellipsis),
+        cmocka_unit_test(text_in_utf_16_is_known_by_its_beginning),
     };
     return cmocka_run_group_tests_name("utf8", tests, NULL, NULL);
 }
