@@ -334,12 +334,12 @@ static void reconsider_texts(struct cli_guess_folder *folder)
 {
     bool are_texts = false, are_unknown = true;
 
-    for (size_t i = 0; i < folder->count; i++)
+    for (size_t i = 0; i < folder->count; i++) {
         are_texts = are_texts || strchr(folder->files[i].path, '/') != NULL ||
                     is_manifest(&folder->files[i]) || folder->files[i].kind == CLI_GUESS_TABLES ||
                     folder->files[i].kind == CLI_GUESS_LINES;
-    for (size_t i = 0; i < folder->count; i++)
         are_unknown = are_unknown && folder->files[i].kind == CLI_GUESS_OTHER;
+    }
     for (size_t i = 0; i < folder->count && !are_texts; i++)
         if (folder->files[i].kind == CLI_GUESS_TEXTS || are_unknown)
             folder->files[i].kind = CLI_GUESS_TABLES;

@@ -4,6 +4,7 @@
 #include "core/base/attributes.h"
 #include "core/base/fault.h"
 #include "core/base/file.h"
+#include "core/base/full_disk.h"
 #include "core/base/memory.h"
 
 #include <errno.h>
@@ -151,7 +152,7 @@ static enum weir_status take_slot(struct crashes *crashes, const char *path, con
 /* LIMIT: there is no room for it. */
 static enum weir_status fail_for(int reason, const char *path, struct weir_error *err)
 {
-    bool is_full = reason == ENOSPC || reason == EDQUOT || reason == EFBIG || reason == EROFS;
+    bool is_full = weir_disk_is_full(reason) || reason == EFBIG || reason == EROFS;
     return weir_fail(err, is_full ? WEIR_LIMIT : WEIR_IO, "%s: %s", path, strerror(reason));
 }
 

@@ -202,9 +202,9 @@ static enum weir_status step_windows(struct scan *scan, bool *ret_done, struct w
     return status;
 }
 
-/* A first scan is waited for by those who want all of the source, so it asks again for what did not come; but not for
- * ever, as what comes after it waits as well. */
-static bool asks_again(const struct dataset *dataset)
+/* Has bytes that did not come asked for again a little later. False: the file is to be left. A first scan is waited for
+ * by those who want all of the source, so it does; but not for ever, as what comes after it waits as well. */
+static bool put_off(const struct dataset *dataset)
 {
     struct scan *scan = dataset->scan;
     int64_t now_ms = weir_now_ms();
@@ -225,7 +225,7 @@ static enum weir_status step_job(struct dataset *dataset, const struct scan_tool
     storage_batch_touch(scan->batch, scan->job.file); /* a flush may have written it half-way */
     status = step_windows(scan, &is_done, err);
     scan->has_copied = scan->has_copied || dataset->declaration->is_copied;
-    if (status == WEIR_UNAVAILABLE && asks_again(dataset))
+    if (status == WEIR_UNAVAILABLE && put_off(dataset))
         return WEIR_OK;
     if (status == WEIR_DENIED || status == WEIR_UNAVAILABLE)
         storage_complaints_put(&dataset->complaints, scan->job.file->path, err->text);
